@@ -1,0 +1,207 @@
+"""Moving tensors between the host and the simulated GPU: `.to`, `.cuda`, `.cpu`, `.type`, `.data = ...`,
+storages.
+
+A copy to the device is PyTorch's own `.to("cuda:0")`: its allocation ends in our kernel for the CUDA dispatch
+key, and autograd, strides and memory formats are PyTorch's. The way back is PyTorch's copy from CPU to CPU,
+unmarked.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+from torch._C import DisableTorchFunctionSubclass as PlainTensors
+
+from grader.simgpu import devices, memory, tensors
+from grader.simgpu.tensors import SimTensor, mark, rule, unmark
+
+_Tensor = torch.Tensor
+_to, _cuda, _type = _Tensor.to, _Tensor.cuda, _Tensor.type
+_get_data, _set_data = _Tensor.data.__get__, _Tensor.data.__set__
+_storage_to = torch.storage._StorageBase.to
+
+
+@functools.wraps(_to)
+def to(self, *args, **kwargs):
+    __tracebackhide__ = True
+    if args:
+        target = args[0]
+        if type(target) is torch.dtype and not isinstance(self, SimTensor):
+            return _to(self, *args, **kwargs)
+    else:
+        target = kwargs.get("device", kwargs.get("other"))
+    if isinstance(target, _Tensor):  # `.to(other)`: other's dtype and device
+        rest = args[1:] if args else args
+        kwargs = {k: v for k, v in kwargs.items() if k != "other"}
+        return to(self, target.device, target.dtype, *rest, **kwargs)
+    if isinstance(self, SimTensor):
+        return _from_device(self, target, args, kwargs)
+    if not devices.is_cuda(target):
+        return _to(self, *args, **kwargs)
+    devices.check_index(target)
+    if args:
+        return mark(_to(self, "cuda:0", *args[1:], **kwargs))
+    return mark(_to(self, **{**kwargs, "device": "cuda:0"}))
+
+
+def _from_device(self: SimTensor, target: Any, args: tuple, kwargs: dict) -> _Tensor:
+    if target is None or isinstance(target, torch.dtype):
+        return _on_device(self, args, kwargs)
+    if devices.is_cuda(target):
+        devices.check_index(target)
+        if args:
+            args = (
+                "cpu",
+                *args[1:],
+            )  # where the memory really is: no copy unless something else asks for one
+        else:
+            args, kwargs = ("cpu",), {k: v for k, v in kwargs.items() if k != "device"}
+        return _on_device(self, args, kwargs)
+    with PlainTensors():
+        if torch.device(target).type != "cpu":
+            return _to(self, *args, **kwargs)
+        if len(args) < 4:
+            kwargs = {**kwargs, "copy": True}
+        return unmark(_to(self, *args, **kwargs))
+
+
+def _on_device(self: SimTensor, args: tuple, kwargs: dict) -> _Tensor:
+    if kwargs.get("device", self) is None:
+        kwargs = {k: v for k, v in kwargs.items() if k != "device"}
+    return tensors.run(_to, (self, *args), kwargs)
+
+
+@functools.wraps(_cuda)
+def cuda(self, device=None, non_blocking=False, memory_format=torch.preserve_format):
+    __tracebackhide__ = True
+    if device is None:
+        device = "cuda:0"
+    elif not devices.is_cuda(device):
+        if isinstance(device, (str, torch.device)):
+            torch.device(device)  # a malformed string: PyTorch's own words
+            raise RuntimeError("Invalid device, must be cuda device")
+        return _cuda(self, device)  # not a device at all: PyTorch's own words
+    return to(self, device, non_blocking=non_blocking, memory_format=memory_format)
+
+
+@rule(_Tensor.cpu)
+def _cpu(func, args, kwargs):
+    (self, *rest) = args
+    with PlainTensors():
+        if rest or set(kwargs) - {"memory_format"}:
+            return func(*args, **kwargs)  # PyTorch's own words
+        return unmark(_to(self, "cpu", copy=True, **kwargs))
+
+
+@rule(_Tensor.copy_)
+def _copy_(func, args, kwargs):
+    if all(isinstance(a, SimTensor) for a in args[:2]):
+        return tensors.run(func, args, kwargs)
+    with PlainTensors():
+        return func(*args, **kwargs)
+
+
+# ------------------------------------------------------------------ type names
+
+
+def type_name(t: SimTensor) -> str:
+    with PlainTensors():
+        return _type(t).replace("torch.", "torch.cuda.", 1)
+
+
+@functools.wraps(_type)
+def type_(self, dtype=None, non_blocking=False, **kwargs):
+    if dtype is None:
+        return type_name(self) if isinstance(self, SimTensor) else _type(self)
+    name = dtype if isinstance(dtype, str) else getattr(dtype, "cuda_type_name", None)
+    if isinstance(name, str) and name.startswith("torch.cuda."):
+        return to(self, "cuda:0", _dtype_of(name), non_blocking=non_blocking)
+    if isinstance(self, SimTensor):
+        if isinstance(dtype, torch.dtype):
+            return to(self, dtype, non_blocking=non_blocking)
+        name = name or f"{dtype.__module__}.{dtype.__name__}"
+        return to(self, "cpu", _dtype_of(name), non_blocking=non_blocking)
+    return _type(self, dtype, non_blocking, **kwargs)
+
+
+_DTYPES = {
+    "Float": torch.float32, "Double": torch.float64, "Half": torch.float16, "BFloat16": torch.bfloat16,
+    "Byte": torch.uint8, "Char": torch.int8, "Short": torch.int16, "Int": torch.int32, "Long": torch.int64,
+    "Bool": torch.bool, "ComplexFloat": torch.complex64, "ComplexDouble": torch.complex128,
+}  # fmt: skip
+
+
+def _dtype_of(name: str) -> torch.dtype:
+    kind = name.rpartition(".")[2].removesuffix("Tensor")
+    if kind not in _DTYPES:
+        raise ValueError(f"invalid type: '{name}'")
+    return _DTYPES[kind] if kind else torch.get_default_dtype()
+
+
+class _LegacyType(type):
+    """`torch.cuda.FloatTensor` and its kin: constructors, and types to ask `isinstance` about."""
+
+    def __call__(cls, *args, **kwargs):
+        dtype = _DTYPES[cls.kind]
+        if not args:
+            return torch.empty(0, dtype=dtype, device="cuda:0")
+        if all(type(a) is int for a in args):
+            return torch.empty(*args, dtype=dtype, device="cuda:0")
+        if isinstance(args[0], torch.Size):
+            return torch.empty(args[0], dtype=dtype, device="cuda:0")
+        return torch.tensor(*args, dtype=dtype, device="cuda:0")
+
+    def __instancecheck__(cls, value):
+        return isinstance(value, SimTensor) and value.dtype == _DTYPES[cls.kind]
+
+    def __repr__(cls):
+        return f"<class '{cls.cuda_type_name}'>"
+
+
+def _legacy_type(kind: str) -> type:
+    name = f"{kind}Tensor"
+    members = {"kind": kind, "cuda_type_name": f"torch.cuda.{name}", "dtype": _DTYPES[kind], "is_cuda": True}
+    return _LegacyType(name, (), {**members, "__module__": "torch.cuda"})
+
+
+# ------------------------------------------------------------------ .data, storages
+
+
+def _assign_data(self, value):
+    with PlainTensors():
+        _set_data(self, value)
+    if isinstance(value, SimTensor):
+        mark(self)
+    else:
+        unmark(self)
+
+
+@rule(torch._has_compatible_shallow_copy_type)
+def _compatible(func, args, kwargs):
+    with PlainTensors():
+        return func(
+            *args
+        )  # CPU and CUDA tensors are compatible: `module.to()` keeps its parameters' identity
+
+
+@functools.wraps(_storage_to)
+def storage_to(self, *, device, non_blocking=False):
+    if devices.is_cuda(device):
+        devices.check_index(device)
+        return self if isinstance(self, memory.SimStorage) else memory.clone(self)
+    if isinstance(self, memory.SimStorage) and torch.device(device).type == "cpu":
+        return self.cpu()
+    return _storage_to(self, device=device, non_blocking=non_blocking)
+
+
+def patches():
+    yield _Tensor, "to", to
+    yield _Tensor, "cuda", cuda
+    yield _Tensor, "type", type_
+    yield _Tensor, "data", property(_get_data, _assign_data, doc=_Tensor.data.__doc__)
+    yield torch.storage._StorageBase, "to", storage_to
+    for kind in _DTYPES:
+        if hasattr(torch.cuda, f"{kind}Tensor"):
+            yield torch.cuda, f"{kind}Tensor", _legacy_type(kind)
