@@ -1,4 +1,5 @@
-"""The syllabus. Modules named `lessonNN` are found by themselves and offer `EXERCISES`, a list of `Exercise`.
+"""The syllabus. Modules named `lessonNN` or `lessonNN_...` are found by themselves, in the order of their
+names, and offer `EXERCISES`, a list of `Exercise`.
 
 Adding an exercise touches one file; a mistake in one (a duplicate id, a missing hint) is a `SyllabusError`
 at import.
@@ -15,8 +16,18 @@ from collections.abc import Iterable
 from .model import Case, Exercise, Expected, Family, Limits, SyllabusError, Variant
 
 __all__ = [
-    "Case", "Exercise", "Expected", "Family", "Limits", "SyllabusError", "UnknownExercise", "Variant",
-    "all", "by_lesson", "get", "ids",
+    "Case",
+    "Exercise",
+    "Expected",
+    "Family",
+    "Limits",
+    "SyllabusError",
+    "UnknownExercise",
+    "Variant",
+    "all",
+    "by_lesson",
+    "get",
+    "ids",
 ]
 
 
@@ -26,8 +37,9 @@ class UnknownExercise(LookupError):
     def __init__(self, wanted: object):
         near = difflib.get_close_matches(str(wanted).lower().replace("_", "-"), ids(), n=3, cutoff=0.5)
         shown, word = (near, "Did you mean") if near else (ids(), "There are")
-        super().__init__(f"There is no exercise {str(wanted)!r}. {word}: {', '.join(shown)}"
-                         + ("?" if near else "."))
+        super().__init__(
+            f"There is no exercise {str(wanted)!r}. {word}: {', '.join(shown)}" + ("?" if near else ".")
+        )
 
 
 def register(modules: Iterable[tuple[int, list[Exercise]]]) -> dict[str, Exercise]:
@@ -38,14 +50,16 @@ def register(modules: Iterable[tuple[int, list[Exercise]]]) -> dict[str, Exercis
             if exercise.id in found:
                 raise SyllabusError(f"{exercise.id}: two exercises have this id")
             if exercise.lesson != lesson:
-                raise SyllabusError(f"{exercise.id}: says lesson {exercise.lesson}, stands in lesson {lesson}")
+                raise SyllabusError(
+                    f"{exercise.id}: says lesson {exercise.lesson}, stands in lesson {lesson}"
+                )
             found[exercise.id] = exercise
     return found
 
 
 def _lessons():
     for module in pkgutil.iter_modules(__path__):
-        if number := re.fullmatch(r"lesson(\d\d)", module.name):
+        if number := re.fullmatch(r"lesson(\d\d)(_\w+)?", module.name):
             yield int(number[1]), importlib.import_module(f"{__name__}.{module.name}").EXERCISES
 
 
@@ -73,6 +87,6 @@ def by_lesson() -> dict[int, list[Exercise]]:
     return lessons
 
 
-def all() -> list[Exercise]:  # noqa: A001
+def all() -> list[Exercise]:
     """All exercises, in the order of the course."""
     return list(_EXERCISES.values())

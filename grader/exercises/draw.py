@@ -1,4 +1,6 @@
-"""Numbers and memory layouts for cases, all from one secret seed; no global random state is read or changed."""
+"""Numbers and memory layouts for cases, all from one secret seed; no global random state is read or
+changed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ class Draw:
         return int(self.rng.integers(low, high, endpoint=True))
 
     def readable(self, count: int, dtype: torch.dtype) -> torch.Tensor:
-        """Up to 16 different short numbers, halves of both signs and never 0, that people can check by hand."""
+        """Up to 16 different short numbers, halves of both signs and never 0, that people can check by
+        hand.
+        """
         if dtype == torch.bool:
             return torch.from_numpy(self.rng.permutation(np.arange(count) % 2 == 0))
         if dtype.is_complex:
@@ -36,7 +40,9 @@ class Draw:
         return self.rng.permutation(sizes * np.where(np.arange(count) % 2, -1, 1))
 
     def values(self, shape: tuple[int, ...] | int, dtype: torch.dtype) -> torch.Tensor:
-        """Contiguous values with all bits in use: floats of many sizes and both signs, integers of the full range."""
+        """Contiguous values with all bits in use: floats of many sizes and both signs, integers of the
+        full range.
+        """
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         if dtype == torch.bool:
             drawn = self.rng.integers(0, 2, shape).astype(np.bool_)
@@ -54,12 +60,21 @@ class Draw:
         sizes = np.exp2(self.rng.integers(-4, 5, shape))
         return self.rng.uniform(0.5, 1, shape) * sizes * self.rng.choice((-1.0, 1.0), shape)
 
+    def altered(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A copy of a 1-D tensor with three elements drawn anew, none of the first or last eight."""
+        copy = tensor.clone()
+        inside = torch.from_numpy(self.rng.permutation(np.arange(8, len(copy) - 8))[:3])
+        copy[inside] = self.values(3, tensor.dtype)
+        return copy
+
     def strided(self, count: int, dtype: torch.dtype) -> torch.Tensor:
         """Every second element of a larger tensor."""
         return self.values(2 * count + 1, dtype)[1::2]
 
     def offset(self, count: int, dtype: torch.dtype) -> torch.Tensor:
-        """A slice that starts behind its storage's first element, at an odd offset, and ends before the last."""
+        """A slice that starts behind its storage's first element, at an odd offset, and ends before the
+        last.
+        """
         start = 2 * self.integer(0, 3) + 1
         return self.values(start + count + 2, dtype)[start : start + count]
 
@@ -76,5 +91,17 @@ def special_values(dtype: torch.dtype) -> list[float]:
     """The numbers that separate careful kernels from careless ones, the most telling first."""
     info = torch.finfo(dtype)
     denormal = info.smallest_normal / 8
-    return [float("nan"), -1.0, 0.0, 2.0, float("inf"), -float("inf"), -0.0, denormal, -denormal,
-            info.smallest_normal, 1.0, -2.5]
+    return [
+        float("nan"),
+        -1.0,
+        0.0,
+        2.0,
+        float("inf"),
+        -float("inf"),
+        -0.0,
+        denormal,
+        -denormal,
+        info.smallest_normal,
+        1.0,
+        -2.5,
+    ]

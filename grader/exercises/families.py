@@ -75,7 +75,9 @@ def views(inputs: int, dtypes: Sequence[torch.dtype], keywords: Keywords = no_ke
             yield Case(tuple(args), keywords(draw), dtype, words.format("xyzw"[place]))
         for dtype in dtypes:
             args = tuple(draw.transposed(4, 3, dtype) for _ in range(inputs))
-            yield Case(args, keywords(draw), dtype, "every input is transposed" if inputs > 1 else "x is transposed")
+            yield Case(
+                args, keywords(draw), dtype, "every input is transposed" if inputs > 1 else "x is transposed"
+            )
 
     return Family("views", make)
 
@@ -98,7 +100,9 @@ def special(inputs: int, dtypes: Sequence[torch.dtype], keywords: Keywords = no_
     def make(draw):
         for dtype in dtypes:
             numbers = special_values(dtype)
-            rows = torch.tensor(list(itertools.product(numbers, repeat=inputs)), dtype=torch.float64).to(dtype)
+            rows = torch.tensor(list(itertools.product(numbers, repeat=inputs)), dtype=torch.float64).to(
+                dtype
+            )
             yield Case(tuple(rows[:, i].contiguous() for i in range(inputs)), keywords(draw), dtype)
 
     return Family("special", make)
@@ -108,15 +112,21 @@ def renewed(inputs: int, dtype: torch.dtype, keywords: Keywords = no_keywords) -
     """The same tensors in the same memory, called again with new contents."""
 
     def make(draw):
-        for turn in range(3):
-            args = tuple(draw.values(64, dtype) for _ in range(inputs))
+        for turn in range(4):
+            # the last turn changes a few elements inside: a key made of the first or last ones does not tell
+            if turn < 3:
+                args = tuple(draw.values(64, dtype) for _ in range(inputs))
+            else:
+                args = tuple(draw.altered(arg) for arg in args)
             words = "the same tensors as in the call before, with new contents" if turn else ""
             yield Case(args, keywords(draw), dtype, words, renew=turn > 0)
 
     return Family("again", make)
 
 
-def keyword_series(inputs: int, dtypes: Sequence[torch.dtype], series: Callable[[Draw], list[dict]]) -> Family:
+def keyword_series(
+    inputs: int, dtypes: Sequence[torch.dtype], series: Callable[[Draw], list[dict]]
+) -> Family:
     """The same call with one keyword value after the other."""
 
     def make(draw):

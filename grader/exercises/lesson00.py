@@ -35,9 +35,9 @@ EXERCISES = [
         id="hello-gpu",
         lesson=0,
         title="There and back",
-        task="Write double_on_gpu(values): copy a Python list of numbers to the GPU, multiply it by two there, "
-        "and return the result as a Python list. The multiplication must happen on the GPU: "
-        "the check sees where the work was done.",
+        task="Write double_on_gpu(values): copy a Python list of numbers to the GPU, multiply it by two "
+        "there, and return the result as a Python list. The multiplication must happen on the GPU: the "
+        "check sees where the work was done.",
         signature="double_on_gpu(values) -> list",
         dtypes=(torch.float32, torch.int64),
         promised="lists of floats (they become float32) or of ints (int64), of any length",
@@ -49,29 +49,35 @@ EXERCISES = [
         torch_ops_allowed=True,
         returns="list",
         variants=(
-            Variant("You squared the numbers (`** 2` or `t * t`); doubling is `2 * t` or `t + t`.",
-                    lambda case: _numbers(case) ** 2),
-            Variant("Your list holds four times the numbers: they were doubled twice.",
-                    lambda case: 4 * _numbers(case)),
-            Variant("Your list holds half the numbers: multiply by two, do not divide.",
-                    lambda case: _numbers(case) / 2),
+            Variant(
+                "You squared the numbers (`** 2` or `t * t`); doubling is `2 * t` or `t + t`.",
+                lambda case: _numbers(case) ** 2,
+            ),
+            Variant(
+                "Your list holds four times the numbers: they were doubled twice.",
+                lambda case: 4 * _numbers(case),
+            ),
+            Variant(
+                "Your list holds half the numbers: multiply by two, do not divide.",
+                lambda case: _numbers(case) / 2,
+            ),
         ),
         hints=(
-            "Three things happen: numbers go to the GPU, the GPU computes, numbers come back. "
-            "Which line of yours does which?",
-            "torch.tensor makes a tensor from a list, and takes a keyword that says on which device it lives. "
-            "An operation runs where its tensor lives. A tensor has a method that gives a Python list, "
-            "and it waits for the GPU.",
-            "Make t with torch.tensor(values, device=...), where the device is the string \"cuda\"; "
+            "Three things happen: numbers go to the GPU, the GPU computes, numbers come back. Which line "
+            "of yours does which?",
+            "torch.tensor makes a tensor from a list, and takes a keyword that says on which device it "
+            "lives. An operation runs where its tensor lives. A tensor has a method that gives a Python "
+            "list, and it waits for the GPU.",
+            'Make t with torch.tensor(values, device=...), where the device is the string "cuda"; '
             "compute 2 * t; end with .tolist() on that.",
         ),
         points=1,
-        solution='''\
+        solution="""\
 def double_on_gpu(values):
     t = torch.tensor(values, device="cuda")  # host -> device
     doubled = 2 * t                          # runs on the GPU
     return doubled.tolist()                  # device -> host: waits for the GPU
-''',
+""",
         starter='''\
 def double_on_gpu(values):
     """Copy the list to the GPU, double it there, copy it back."""

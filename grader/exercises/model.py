@@ -122,7 +122,9 @@ class Exercise:
     def __post_init__(self):
         name = re.match(r"[A-Za-z_]\w*(?=\()", self.signature)
         if name is None:
-            raise SyllabusError(f"{self.id}: the signature must read name(...) -> ..., got {self.signature!r}")
+            raise SyllabusError(
+                f"{self.id}: the signature must read name(...) -> ..., got {self.signature!r}"
+            )
         object.__setattr__(self, "entry", name.group())
         for complaint in self._complaints():
             raise SyllabusError(f"{self.id}: {complaint}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from .model import Case
+
 _WIDER = {torch.float64: np.longdouble, torch.complex128: np.clongdouble}
 
 
@@ -25,3 +27,8 @@ def wide(value: torch.Tensor | float | int | bool, dtype: torch.dtype) -> np.nda
     if dtype.is_floating_point:
         return value.to(torch.float64).numpy()
     return value.numpy()
+
+
+def inputs(case: Case) -> list[np.ndarray]:
+    """The case's tensors, wide, as the kernel for the case's dtype sees them."""
+    return [wide(arg, case.dtype) for arg in case.args]

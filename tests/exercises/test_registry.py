@@ -16,11 +16,15 @@ def changed(**fields):
 def test_lessons_and_ids_stand_in_the_order_of_the_course():
     assert exercises.ids() == ["hello-gpu", "jit-add", "jit-saxpy", "jit-leaky-relu", "compile-once"]
     assert {n: [e.id for e in es] for n, es in exercises.by_lesson().items()} == {
-        0: ["hello-gpu"], 1: ["jit-add", "jit-saxpy", "jit-leaky-relu", "compile-once"]}
+        0: ["hello-gpu"],
+        1: ["jit-add", "jit-saxpy", "jit-leaky-relu", "compile-once"],
+    }
     assert exercises.get("jit-saxpy").entry == "saxpy"
 
 
-@pytest.mark.parametrize("wanted, near", [("jit_saxpy", "jit-saxpy"), ("hello", "hello-gpu"), ("leaky-relu", "jit-leaky-relu")])
+@pytest.mark.parametrize(
+    "wanted, near", [("jit_saxpy", "jit-saxpy"), ("hello", "hello-gpu"), ("leaky-relu", "jit-leaky-relu")]
+)
 def test_an_unknown_id_names_the_nearest(wanted, near):
     with pytest.raises(UnknownExercise, match=f"no exercise '{wanted}'.*{near}"):
         exercises.get(wanted)
@@ -32,20 +36,23 @@ def test_an_id_like_no_other_lists_them_all(wanted):
         exercises.get(wanted)
 
 
-@pytest.mark.parametrize("fields, complaint", [
-    ({"hints": ("one", "two")}, "three hints"),
-    ({"hints": ("one", " ", "three")}, "none of them empty"),
-    ({"task": "Double the numbers on the GPU."}, "does not name the function `double_on_gpu`"),
-    ({"signature": "double_on_gpu"}, "signature must read"),
-    ({"signature": "double_on_gpu(values)"}, "does not say what is returned"),
-    ({"id": "Hello GPU"}, "an id is made of"),
-    ({"families": ()}, "not one case family"),
-    ({"dtypes": ()}, "no dtype"),
-    ({"points": 0}, "at least one point"),
-    ({"solution": "def other(values): return values\n"}, "solution does not define"),
-    ({"starter": "# nothing\n"}, "starter does not define"),
-    ({"limits": exercises.Limits(compiles=1)}, "no family is steady"),
-])
+@pytest.mark.parametrize(
+    "fields, complaint",
+    [
+        ({"hints": ("one", "two")}, "three hints"),
+        ({"hints": ("one", " ", "three")}, "none of them empty"),
+        ({"task": "Double the numbers on the GPU."}, "does not name the function `double_on_gpu`"),
+        ({"signature": "double_on_gpu"}, "signature must read"),
+        ({"signature": "double_on_gpu(values)"}, "does not say what is returned"),
+        ({"id": "Hello GPU"}, "an id is made of"),
+        ({"families": ()}, "not one case family"),
+        ({"dtypes": ()}, "no dtype"),
+        ({"points": 0}, "at least one point"),
+        ({"solution": "def other(values): return values\n"}, "solution does not define"),
+        ({"starter": "# nothing\n"}, "starter does not define"),
+        ({"limits": exercises.Limits(compiles=1)}, "no family is steady"),
+    ],
+)
 def test_a_mistake_in_a_lesson_is_named_at_import(fields, complaint):
     with pytest.raises(SyllabusError, match=complaint):
         changed(**fields)

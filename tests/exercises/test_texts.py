@@ -18,7 +18,11 @@ def run(exercise, source):
 @EVERY
 def test_a_starter_is_not_attempted(exercise):
     verdict = check(exercise, run(exercise, exercise.starter))
-    assert (verdict.values, verdict.reason, verdict.passed) == (Values.NOT_ATTEMPTED, Reason.NOT_ATTEMPTED, False)
+    assert (verdict.values, verdict.reason, verdict.passed) == (
+        Values.NOT_ATTEMPTED,
+        Reason.NOT_ATTEMPTED,
+        False,
+    )
 
 
 @EVERY

@@ -1,0 +1,82 @@
+"""One call of the learner's function on one case: inputs placed, output memory poisoned, everything
+observed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from ..exercises import Case, Exercise, Expected
+from . import place
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of a call: the answer as it was returned, or the exception that it raised.
+
+    host     a plain CPU copy of an answer that is a GPU tensor, else None
+    changed  position of an argument that the call changed, None if it changed none
+    aliased  position of an argument in whose memory the answer lies, None if it has its own
+    events   launches, compiles and creates of this call (simulated GPU only)
+    """
+
+    case: Case
+    placed: place.Placed
+    answer: object = None
+    error: BaseException | None = None
+    host: torch.Tensor | None = None
+    changed: int | None = None
+    aliased: int | None = None
+    events: tuple = ()
+
+
+def call(candidate: Callable, case: Case, events: list, before: place.Placed | None = None) -> Outcome:
+    """Call `candidate` on the case. Nothing that it raises escapes but KeyboardInterrupt.
+
+    `events` is the list to which the open recording adds. The expected answer is not computed before the call
+    returns, so that no memory holds it.
+    """
+    placed = place.place(case, before if case.renew else None)
+    try:
+        with place.poisoned(result_bytes(case)):
+            start = len(events)
+            answer = candidate(*placed.args, **case.kwargs)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        return Outcome(case, placed, error=error)
+    seen = tuple(events[start:])
+    on_gpu = place.is_on_gpu(answer)
+    return Outcome(
+        case,
+        placed,
+        answer,
+        host=place.to_host(answer) if on_gpu else None,
+        changed=place.changed_input(case, placed),
+        aliased=place.shares_memory(answer, placed) if on_gpu else None,
+        events=seen,
+    )
+
+
+def result_shape(case: Case) -> tuple[int, ...]:
+    """The shape to which the case's tensors broadcast."""
+    return tuple(torch.broadcast_shapes(*(arg.shape for arg in case.args if isinstance(arg, torch.Tensor))))
+
+
+def result_bytes(case: Case) -> int:
+    """Size of the case's result on the GPU in bytes; 0 if it takes no tensors."""
+    if not any(isinstance(arg, torch.Tensor) for arg in case.args):
+        return 0
+    return int(np.prod(result_shape(case))) * case.dtype.itemsize
+
+
+def expected(exercise: Exercise, case: Case) -> Expected:
+    """The oracle's answer; NumPy's warnings about infinities and NaN are not for learners."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return exercise.oracle(case)
