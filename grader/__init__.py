@@ -13,7 +13,19 @@ from . import simgpu
 
 __all__ = ["doctor", "exercise", "pictures", "predict", "progress", "simgpu"]
 
-simgpu.activate()
+
+def _in_a_notebook() -> bool:
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and ipython.get_ipython() is not None
+
+
+try:
+    simgpu.activate()
+except (ValueError, RuntimeError) as error:  # GRADER_GPU asks for what there is not
+    if _in_a_notebook():
+        raise
+    print(f"grader: {error}", file=sys.stderr)
+    raise SystemExit(2) from None
 
 # Loaded when first used, so that importing the package stays quick.
 _HOMES = {
@@ -34,11 +46,6 @@ def __getattr__(name: str):
 
 def __dir__():
     return sorted([*globals(), *__all__])
-
-
-def _in_a_notebook() -> bool:
-    ipython = sys.modules.get("IPython")
-    return ipython is not None and ipython.get_ipython() is not None
 
 
 if _in_a_notebook():

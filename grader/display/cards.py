@@ -74,5 +74,5 @@ def _graded(limits: Limits) -> str:
     if limits.compiles is not None:
         counted.append(plural(limits.compiles, "compile") + " for each dtype")
     if limits.creates is not None:
-        counted.append(plural(limits.creates, "kernel") + " created inside the calls")
+        counted.append(plural(limits.creates, "kernel") + " created for all calls together")
     return "; ".join(("values", ", ".join(counted))) if counted else "values"

@@ -62,7 +62,7 @@ def _failed(found: Verdict) -> list[Block]:
     named = found.reason is not None and found.values is not Values.ERROR
     badge = f"{found.values} ({found.reason})" if named else str(found.values)
     blocks = [Head(badge, found.headline), *_told(found), *_cases(found)]
-    if found.reason not in _SAME_FOR_ALL_INPUTS:
+    if found.seed and found.reason not in _SAME_FOR_ALL_INPUTS:  # 0: no inputs were drawn
         blocks.append(Prose(f"the same inputs again: check(..., seed={found.seed})", quiet=True))
     return blocks
 

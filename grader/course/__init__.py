@@ -1,0 +1,1 @@
+"""From solutions to notebooks, and from hand-ins to a book of grades."""
