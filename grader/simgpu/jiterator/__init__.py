@@ -1,0 +1,77 @@
+"""torch.cuda.jiterator on the simulated GPU: kernels are compiled by the host's C++ compiler.
+
+PyTorch's own `torch/cuda/jiterator.py` runs unchanged; the one function of its C++ part that compiles and
+launches is provided here (`launch.compile_and_launch`).
+
+    launch.py    one call: arguments, results, the launch
+    plan.py      what such a call comes to, worked out once for each specialisation
+    operands.py  dtypes, shapes and strides, as PyTorch's TensorIterator has them
+    codegen.py   the program around a kernel
+    rewrite.py   integer arithmetic and conversions as on a GPU
+    build.py     compiled once for a process; cache.py: once for a machine; compiler.py: the C++ compiler
+    errors.py    compile errors in lines of the learner's text
+    cpp/         what kernels may call; the loop over the elements, guarded against what kernels do
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+import torch.cuda.jiterator as _jiterator
+
+from grader.simgpu import trace
+from grader.simgpu.jiterator import build, faults, launch
+from grader.simgpu.jiterator.compiler import NoCompiler
+from grader.simgpu.jiterator.errors import Line
+from grader.simgpu.jiterator.prefetch import precompile
+from grader.simgpu.tensors import SimTensor
+
+__all__ = ["Line", "NoCompiler", "install", "precompile", "stop", "uninstall"]
+
+_NAME = "_cuda_jiterator_compile_and_launch_kernel"
+_before: dict[str, Any] = {}  # what install() replaced
+
+
+def install() -> None:
+    """Let jiterator kernels run on simulated tensors. Kernels on a real GPU's tensors still go there."""
+    if _before:
+        return
+    real = getattr(torch._C, _NAME, None)
+    init = _jiterator._JittedFunction.__init__
+
+    def dispatch(code, name, by_reference, num_outputs, tensors, kwargs):
+        if real is None or any(isinstance(t, SimTensor) for t in tensors):
+            return launch.compile_and_launch(code, name, by_reference, num_outputs, tensors, kwargs)
+        return real(code, name, by_reference, num_outputs, tensors, kwargs)
+
+    def noted_init(self, code_string, *args, **kwargs):
+        init(self, code_string, *args, **kwargs)
+        trace.emit(trace.Create(self.kernel_name, code_string))
+
+    noted_init.__wrapped__ = init
+    _before.update(real=real, init=init)
+    setattr(torch._C, _NAME, dispatch)
+    _jiterator._JittedFunction.__init__ = noted_init
+
+
+def uninstall() -> None:
+    """Undo install()."""
+    faults.heal()
+    if not _before:
+        return
+    if _before["real"] is None:
+        delattr(torch._C, _NAME)
+    else:
+        setattr(torch._C, _NAME, _before["real"])
+    _jiterator._JittedFunction.__init__ = _before["init"]
+    _before.clear()
+
+
+def stop() -> int:
+    """End every kernel that runs now, also those that other threads launched; returns how many.
+
+    An interrupt (Ctrl-C, the stop button) ends a kernel that the main thread launched. One that another
+    thread launched goes on: end it with this.
+    """
+    return build.runtime().stop_all()
