@@ -1,4 +1,4 @@
-"""Tests run on the simulated GPU unless GRADER_GPU=real says otherwise, and never touch the learner's progress.
+"""Tests run on the simulated GPU unless GRADER_GPU=real says otherwise, and leave the progress file alone.
 
 Tests marked `device` state what holds on any GPU: `make test-gpu` runs them on a real one.
 """

@@ -14,7 +14,8 @@ NAMED_BY_THE_COURSE = {"torch", "numpy", "numba", "jupyterlab", "matplotlib", "n
 
 
 def pins(text):
-    return {canonicalize_name(name): version for name, version in re.findall(r"^[\s-]*([\w.-]+)==([\w.]+)$", text, re.M)}
+    found = re.findall(r"^[\s-]*([\w.-]+)==([\w.]+)$", text, re.MULTILINE)
+    return {canonicalize_name(name): version for name, version in found}
 
 
 CONSTRAINTS = pins((ROOT / "constraints.txt").read_text())
@@ -28,8 +29,8 @@ def requirements():
 
 
 def test_every_constraint_is_an_exact_pin():
-    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
-    assert len(lines) == len(CONSTRAINTS)
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    assert len([line for line in lines if line and not line.startswith("#")]) == len(CONSTRAINTS)
 
 
 @pytest.mark.parametrize("requirement", requirements(), ids=lambda r: r.name)
