@@ -199,7 +199,7 @@ def _cache() -> Finding:
     size = sum(path.stat().st_size for path in files) / 2**20
     detail = f"{folder}, {len(files)} files, {size:.1f} MiB"
     clear = "grader doctor --clear-cache"
-    if damaged := [path.name for path in files if path.suffix == ".so" and not cache._is_whole(path)]:
+    if damaged := [path.name for path in files if path.suffix == ".so" and not cache.is_whole(path)]:
         return Finding(
             "kernel cache", "warn", f"{detail}; {len(damaged)} damaged, such as {damaged[0]}", clear
         )

@@ -10,13 +10,19 @@ import pytest
 os.environ.setdefault("GRADER_GPU", "sim")
 os.environ.setdefault("OMP_NUM_THREADS", "2")
 
-# Whole files of tests that hold on the real and on the simulated GPU alike.
-ON_ANY_DEVICE = ("tests/parity/test_parity.py", "tests/simgpu_jiterator/test_facts.py")
+# Tests that hold on the real and on the simulated GPU alike.
+ON_ANY_DEVICE = (
+    "tests/parity/test_parity.py",
+    "tests/simgpu_jiterator/test_facts.py",
+    "tests/check/",
+    "tests/exercises/",
+    "tests/mutants/",
+)
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.as_posix().endswith(ON_ANY_DEVICE):
+        if any(part in item.path.as_posix() for part in ON_ANY_DEVICE):
             item.add_marker(pytest.mark.device)
 
 

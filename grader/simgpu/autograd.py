@@ -7,6 +7,8 @@ tensors come plain: saved ones are recognised by their storage, gradients by wha
 from __future__ import annotations
 
 import functools
+import threading
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -14,18 +16,16 @@ import torch.autograd.function as function
 from torch._C import DisableTorchFunctionSubclass as PlainTensors
 from torch._C import _EnableTorchFunction as SeeingTensors
 
-from grader.simgpu import memory, trace
+from grader.simgpu import memory, mixing, trace
 from grader.simgpu.counting import CountLaunches, learners_code
 from grader.simgpu.tensors import RULES, SimTensor, mark, mark_all, rule
 
 _Tensor = torch.Tensor
 _Node = function.BackwardCFunction
-_node_apply = _Node.apply
-_node_apply_boxed = getattr(_Node, "apply_boxed", None)
-_apply = torch.autograd.Function.apply.__func__
-_saved = torch._C._FunctionBase.saved_tensors.__get__
+_bind_apply = vars(torch._C._FunctionBase)["apply"].__get__
 _sees_tensors = torch._C._is_torch_function_enabled
 _hooks_init = torch.autograd.graph.saved_tensors_hooks.__init__
+_register_hook = function._HookMixin._register_hook
 _engine = torch.autograd.graph._engine_run_backward
 
 
@@ -46,9 +46,9 @@ def _any_simulated(values: tuple) -> bool:
 
 
 def apply(cls, *args, **kwargs):
-    """Function.apply: remembers on the node which outputs are simulated, for their gradients."""
-    outputs = _apply(cls, *args, **kwargs)
-    several = outputs if isinstance(outputs, tuple) else (outputs,)
+    """Function.apply, of every kind: a call that meets the device gets a node that marks what it hands out."""
+    outputs = _bind_apply(None, cls)(*args, **kwargs)
+    several = outputs if type(outputs) is tuple else (outputs,)
     if _any_simulated(args) or _any_simulated(several):
         _note_devices(args, several)
     return outputs
@@ -60,6 +60,7 @@ def _note_devices(inputs: tuple, outputs: tuple) -> None:
     for out in outputs:
         node = out.grad_fn if isinstance(out, _Tensor) else None
         if isinstance(node, _Node):
+            node.__class__ = _on_device(type(node))
             node._simulated_outputs = tuple(isinstance(o, SimTensor) for o in outputs)
             node._simulated_inputs = tuple(
                 isinstance(i, SimTensor) if isinstance(i, _Tensor) else None for i in inputs
@@ -67,56 +68,68 @@ def _note_devices(inputs: tuple, outputs: tuple) -> None:
             return
 
 
-def _marked_gradients(node, grads):
-    simulated = getattr(node, "_simulated_outputs", None)
-    if simulated is None:
+class _OnDevice:
+    """What a node of a custom Function does differently on the device; nodes of the host's stay PyTorch's."""
+
+    __slots__ = ()
+
+    def apply(self, *grads):
+        __tracebackhide__ = True
+        grads = self._marked(grads)
+        if trace.active():
+            with learners_code():
+                return self._checked(super().apply(*grads))
+        return self._checked(super().apply(*grads))
+
+    def apply_boxed(self, *args):
+        # The engine passes one list; direct callers may pass the gradients themselves.
+        __tracebackhide__ = True
+        if len(args) == 1 and type(args[0]) is list:
+            args[0][:] = self._marked(args[0])
+        else:
+            args = self._marked(args)
+        if trace.active():
+            with learners_code():
+                return self._checked(super().apply_boxed(*args))
+        return self._checked(super().apply_boxed(*args))
+
+    @property
+    def saved_tensors(self):
+        return tuple(_mark_resident(t) for t in super().saved_tensors)
+
+    def _marked(self, grads):
+        return tuple(
+            mark(g) if sim and type(g) is _Tensor else g
+            for g, sim in zip(grads, self._simulated_outputs, strict=False)
+        )
+
+    def _checked(self, grads):
+        """The engine's check that a gradient is where its input is."""
+        __tracebackhide__ = True
+        several = grads if isinstance(grads, tuple) else (grads,)
+        pairs = [(g, sim) for g, sim in zip(several, self._simulated_inputs, strict=False) if sim is not None]
+        for i, (g, sim) in enumerate(pairs):
+            strided = isinstance(g, _Tensor) and g.layout is torch.strided and g.dim()
+            if strided and memory.is_resident(g) != sim:
+                where = ("cuda:0", "cpu") if sim else ("cpu", "cuda:0")
+                raise RuntimeError(
+                    f"Function {type(self).__name__} returned an invalid gradient at index {i} - "
+                    f"expected device {where[0]} but got {where[1]}"
+                )
         return grads
-    return tuple(
-        mark(g) if sim and type(g) is _Tensor else g for g, sim in zip(grads, simulated, strict=False)
-    )
 
 
-def _check_devices(node, grads):
-    """The engine's check that a gradient is where its input is."""
-    __tracebackhide__ = True
-    simulated = getattr(node, "_simulated_inputs", None)
-    if simulated is None:
-        return grads
-    several = grads if isinstance(grads, tuple) else (grads,)
-    pairs = [(g, sim) for g, sim in zip(several, simulated, strict=False) if sim is not None]
-    for i, (g, sim) in enumerate(pairs):
-        if isinstance(g, _Tensor) and g.layout is torch.strided and g.dim() and memory.is_resident(g) != sim:
-            where = ("cuda:0", "cpu") if sim else ("cpu", "cuda:0")
-            raise RuntimeError(
-                f"Function {type(node).__name__} returned an invalid gradient at index {i} - "
-                f"expected device {where[0]} but got {where[1]}"
-            )
-    return grads
+def _on_device(node_class: type) -> type:
+    """The class of `node_class`'s nodes on the device; it bears the same name."""
+    if issubclass(node_class, _OnDevice):
+        return node_class
+    if "_on_device" not in vars(node_class):
+        members = {"__module__": node_class.__module__, "__qualname__": node_class.__qualname__}
+        node_class._on_device = type(node_class.__name__, (_OnDevice, node_class), members)
+    return node_class._on_device
 
 
-def node_apply(self, *grads):
-    __tracebackhide__ = True
-    grads = _marked_gradients(self, grads)
-    if trace.active():
-        with learners_code():
-            return _check_devices(self, _node_apply(self, *grads))
-    return _check_devices(self, _node_apply(self, *grads))
-
-
-def node_apply_boxed(self, *args):
-    # The engine passes one list; direct callers may pass the gradients themselves.
-    if len(args) == 1 and type(args[0]) is list:
-        args[0][:] = _marked_gradients(self, args[0])
-    else:
-        args = _marked_gradients(self, args)
-    if trace.active():
-        with learners_code():
-            return _check_devices(self, _node_apply_boxed(self, *args))
-    return _check_devices(self, _node_apply_boxed(self, *args))
-
-
-def _saved_tensors(self):
-    return tuple(_mark_resident(t) for t in _saved(self))
+# ------------------------------------------------------------------ hooks and the engine
 
 
 def hooks_init(self, pack_hook, unpack_hook):
@@ -124,8 +137,13 @@ def hooks_init(self, pack_hook, unpack_hook):
 
     @functools.wraps(pack_hook)
     def pack(t):
+        # An operation of ours runs without looking at tensors; its result is not marked yet when it is saved.
+        if not _sees_tensors() and not mixing.is_operand_on_host(t):
+            mark(t)
+        else:
+            _mark_resident(t)
         with learners_code():
-            return pack_hook(_mark_resident(t))
+            return pack_hook(t)
 
     @functools.wraps(unpack_hook)
     def unpack(packed):
@@ -135,15 +153,37 @@ def hooks_init(self, pack_hook, unpack_hook):
     _hooks_init(self, pack, unpack)
 
 
+class _Backward(threading.local):
+    simulated = False  # does this thread's backward start from simulated tensors?
+
+
+_backward_now = _Backward()
+
+
 def run_backward(*args, **kwargs):
     """The engine's entry: hooks and backward functions that it calls see simulated tensors as such."""
-    if trace.active() and _any_simulated(args[0]):
-        with CountLaunches(), SeeingTensors():
+    simulated, outer = _any_simulated(args[0]), _backward_now.simulated
+    if not simulated and not outer and _sees_tensors():
+        return _engine(*args, **kwargs)
+    _backward_now.simulated = simulated
+    try:
+        with CountLaunches() if simulated and trace.active() else nullcontext(), SeeingTensors():
             return _engine(*args, **kwargs)
-    if _sees_tensors():
-        return _engine(*args, **kwargs)
-    with SeeingTensors():
-        return _engine(*args, **kwargs)
+    finally:
+        _backward_now.simulated = outer
+
+
+def register_hook(backward_hooks, hook):
+    """What `grad_fn.register_hook` and `register_prehook` call for every node, PyTorch's own ones too."""
+
+    @functools.wraps(hook, updated=())
+    def marked(*gradients):
+        if not _backward_now.simulated:
+            return hook(*gradients)
+        with learners_code():
+            return hook(*mark_all(gradients))
+
+    return _register_hook(backward_hooks, marked)
 
 
 # ------------------------------------------------------------------ Tensor methods and autograd functions
@@ -189,8 +229,11 @@ def _grad(func, args, kwargs):
 @rule(_Tensor.grad.__set__)
 def _assign_grad(func, args, kwargs):
     x, g = args
-    if isinstance(g, _Tensor) and isinstance(x, SimTensor) != isinstance(g, SimTensor):
-        raise RuntimeError("assigned grad has data located on a different device")
+    if isinstance(g, _Tensor) and x.device.type != g.device.type and x.dtype == g.dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with device type "
+            f"'{x.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+        )
     with PlainTensors():
         return func(x, g)
 
@@ -217,11 +260,8 @@ for _method in (_Tensor.register_hook, _Tensor.register_post_accumulate_grad_hoo
 
 
 def patches():
-    yield torch.autograd.Function, "apply", classmethod(apply)
-    yield _Node, "apply", node_apply
-    if _node_apply_boxed is not None:
-        yield _Node, "apply_boxed", node_apply_boxed
-    yield _Node, "saved_tensors", property(_saved_tensors)
+    yield function._SingleLevelFunction, "apply", classmethod(apply)
+    yield function._HookMixin, "_register_hook", staticmethod(register_hook)
     yield torch.autograd.graph.saved_tensors_hooks, "__init__", hooks_init
     yield torch.autograd, "_engine_run_backward", run_backward
     yield torch.autograd.graph, "_engine_run_backward", run_backward

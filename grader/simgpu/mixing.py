@@ -7,6 +7,7 @@ is the result.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import torch
@@ -51,16 +52,37 @@ _STRUCTURED = {
 }
 
 
+class _Running(threading.local):
+    host: tuple[torch.Tensor, ...] = ()  # the operands on the host of this thread's call
+
+
+_running = _Running()
+
+
+def is_operand_on_host(t: torch.Tensor) -> bool:
+    """Is `t` memory of an operand on the host of the call that runs now in this thread?"""
+    host = [h for h in _running.host if h.layout is torch.strided]
+    if not host or t.layout is not torch.strided:
+        return False
+    memory = t.untyped_storage()._cdata
+    return any(h.untyped_storage()._cdata == memory for h in host)
+
+
 def run(func: Any, args: tuple, kwargs: dict) -> Any:
     """Call `func`, some of whose tensors are simulated and some on the host, with a GPU's device checks."""
     __tracebackhide__ = True
-    host = {
-        id(t)
+    on_host = tuple(
+        t
         for t in tree_leaves((args, kwargs))
         if isinstance(t, torch.Tensor) and not isinstance(t, SimTensor)
-    }
-    with maybe_counting(), DeviceChecks(), PlainTensors():
-        result = func(*args, **kwargs)
+    )
+    host = {id(t) for t in on_host}
+    outer, _running.host = _running.host, on_host
+    try:
+        with maybe_counting(), DeviceChecks(), PlainTensors():
+            result = func(*args, **kwargs)
+    finally:
+        _running.host = outer
     for t in tree_leaves(result):
         if type(t) is torch.Tensor and id(t) not in host and t.device.type == "cpu":
             mark(t)
@@ -189,9 +211,18 @@ def _check_fill(named) -> None:
 def _check_convolution(args) -> None:
     __tracebackhide__ = True
     image, weight, bias = args[:3]
+    if isinstance(weight, SimTensor) and not isinstance(image, SimTensor) and not _is_mkldnns(args):
+        return _check_common_device("_slow_conv2d_forward", [("self", image), ("weight", weight)])
     for what, t in (("weight", weight), ("bias", bias)):
         if t is not None and isinstance(t, SimTensor) != isinstance(image, SimTensor):
             raise RuntimeError(f"Input type ({image.type()}) and {what} type ({t.type()}) should be the same")
+
+
+def _is_mkldnns(args) -> bool:
+    """Does the convolution of an image on the host go to oneDNN, which checks for itself?"""
+    with PlainTensors():
+        backend = torch._C._select_conv_backend(*args)
+    return backend is torch._C._ConvBackend.Mkldnn
 
 
 def _check_rnn(named) -> None:

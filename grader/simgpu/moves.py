@@ -31,10 +31,10 @@ def to(self, *args, **kwargs):
         if type(target) is torch.dtype and not isinstance(self, SimTensor):
             return _to(self, *args, **kwargs)
     else:
-        target = kwargs.get("device", kwargs.get("other"))
+        target = kwargs.get("device", kwargs.get("tensor"))
     if isinstance(target, _Tensor):  # `.to(other)`: other's dtype and device
         rest = args[1:] if args else args
-        kwargs = {k: v for k, v in kwargs.items() if k != "other"}
+        kwargs = {k: v for k, v in kwargs.items() if k != "tensor"}
         return to(self, target.device, target.dtype, *rest, **kwargs)
     if isinstance(self, SimTensor):
         return _from_device(self, target, args, kwargs)

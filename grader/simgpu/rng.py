@@ -53,10 +53,11 @@ class CudaGenerator(HostGenerator):
 
     def __init__(self, device: Any = "cuda:0") -> None:
         self._seed, self._offset = _DEFAULT_SEED, 0
+        self._device = torch.device(device)
 
     @property
     def device(self) -> torch.device:
-        return torch.device("cuda", 0)
+        return self._device  # as it was asked for: "cuda" stays without an index
 
     def initial_seed(self) -> int:
         return self._seed
@@ -93,7 +94,7 @@ class CudaGenerator(HostGenerator):
         return self
 
     def clone_state(self) -> CudaGenerator:
-        return CudaGenerator().set_state(self.get_state())
+        return CudaGenerator(self._device).set_state(self.get_state())
 
     def graphsafe_get_state(self) -> CudaGenerator:
         return self
@@ -147,7 +148,7 @@ class _GeneratorType(type(HostGenerator)):
         if not devices.is_cuda(device):
             return HostGenerator(device=device)
         devices.check_index(device)
-        return CudaGenerator()
+        return CudaGenerator(device)
 
 
 class Generator(HostGenerator, metaclass=_GeneratorType):

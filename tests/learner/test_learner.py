@@ -1,5 +1,6 @@
 """What a learner calls, in notebooks and in plain scripts."""
 
+import os
 import subprocess
 import sys
 import traceback
@@ -171,6 +172,7 @@ def test_an_ascii_terminal_is_no_obstacle(tmp_path):
         "GRADER_PROGRESS": str(tmp_path / "é"),
         "GRADER_GPU": "sim",
         "PATH": "",
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
     }
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

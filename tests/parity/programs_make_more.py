@@ -70,7 +70,7 @@ def python_data_under_a_device():
     return [str(t.device) for t in made]
 
 
-@case("make/to_forms")
+@case("make/to_forms", recorded=False)
 def to_forms():
     x, c = F(2), torch.ones(2, dtype=torch.float64)
     return [
@@ -83,7 +83,7 @@ def to_forms():
             c.to("cuda:0", torch.int32, True, True),
             x.to(torch.device("cpu"), non_blocking=True),
             x.to(dtype=torch.int64),
-            c.to(other=x),
+            c.to(tensor=x),
             x.to(device=None),
             x.type(torch.float64),
             c.type("torch.cuda.IntTensor"),
@@ -93,6 +93,11 @@ def to_forms():
             x.bool(),
         )
     ]
+
+
+@case("make/to_has_no_keyword_other")
+def to_has_no_keyword_other():
+    return torch.ones(2).to(other=F(2))
 
 
 @case("make/copies_are_apart")

@@ -1,5 +1,6 @@
 """The switch: who decides, and that switching off puts PyTorch back as it was."""
 
+import os
 import subprocess
 import sys
 
@@ -11,8 +12,6 @@ from grader import simgpu
 
 def python(code, **env):
     """Run `code` in a fresh process without a GPU; its output, or the last line of its traceback."""
-    import os
-
     env = {**os.environ, "CUDA_VISIBLE_DEVICES": "", **env}
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120)
     return (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()[-1]
@@ -35,12 +34,12 @@ def test_grader_gpu_sim_is_obeyed():
 
 
 def test_grader_gpu_real_without_a_gpu_says_so():
-    said = python(USE, GRADER_GPU="real")
+    said = python(USE.replace("activate()", "activate('real')"))
     assert said.startswith("RuntimeError: GRADER_GPU=real asks for a real GPU, but PyTorch finds none here")
 
 
 def test_a_bad_word_is_refused_with_the_two_allowed_ones():
-    said = python(USE, GRADER_GPU="gpu")
+    said = python(USE.replace("activate()", "activate('gpu')"))
     assert said.startswith("ValueError") and "'sim'" in said and "'real'" in said and "'gpu'" in said
 
 

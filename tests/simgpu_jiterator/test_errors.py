@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-import sys
+import types
 
 import pytest
 import torch
@@ -111,7 +111,7 @@ def no_compiler(monkeypatch, tmp_path):
 )
 def test_without_a_compiler_the_message_says_what_to_install(no_compiler, monkeypatch, platform, words):
     monkeypatch.delenv("CONDA_PREFIX", raising=False)
-    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(compiler, "sys", types.SimpleNamespace(platform=platform))
     compiler._command.cache_clear()
     with pytest.raises(NoCompiler, match=words):
         create("template <typename T> T f(T x) { return x + T(417); }")(torch.ones(2, device="cuda"))

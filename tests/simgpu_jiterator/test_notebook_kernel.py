@@ -41,6 +41,7 @@ class Notebook:
                 shown.append(content["text"].strip())
             if reply["msg_type"] == "error":
                 shown.append(content["ename"])
+                print(content["evalue"])  # shown if the test fails
             if reply["msg_type"] == "status" and content["execution_state"] == "idle":
                 return " ".join(shown)
         raise TimeoutError(code)
@@ -50,7 +51,7 @@ class Notebook:
 def notebook():
     book = Notebook()
     try:
-        book.run(SETUP)
+        assert "Error" not in book.run(SETUP)
         yield book
     finally:
         book.client.stop_channels()

@@ -67,7 +67,7 @@ def load(key: str, build: Callable[[Path], None], everywhere: bool = False) -> t
     """
     mode = ctypes.RTLD_GLOBAL if everywhere else ctypes.DEFAULT_MODE
     path = folder() / f"{key}.so"
-    if _is_whole(path):
+    if is_whole(path):
         with contextlib.suppress(OSError):
             return ctypes.CDLL(str(path), mode=mode), True
     _store(path, build)
@@ -93,7 +93,8 @@ def _store(path: Path, build: Callable[[Path], None]) -> None:
         scratch.unlink(missing_ok=True)
 
 
-def _is_whole(path: Path) -> bool:
+def is_whole(path: Path) -> bool:
+    """Whether the file at `path` is as it was written."""
     try:
         content = path.read_bytes()
     except OSError:

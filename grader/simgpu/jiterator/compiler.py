@@ -109,15 +109,20 @@ def libraries() -> list[str]:
     return ["-lmvec", "-lm"] if _vector_level() else ["-lm"]
 
 
+# A kernel finds no header anywhere, also where the user's environment names folders of them.
+_SEARCH_PATHS = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"}
+
+
 def run(arguments: list[str], text: str | None = None, kernel: bool = True) -> subprocess.CompletedProcess:
     """Run the compiler: kernel code from `text`, or a source of ours named in `arguments`."""
     compiler = command()
     flags = _common(compiler) + (kernel_flags(compiler) if kernel else ["-O2"])
     source = ["-x", "c++", "-"] if text is not None else []
+    environment = {name: value for name, value in os.environ.items() if name not in _SEARCH_PATHS}
     return subprocess.run(
         [*compiler, *flags, *source, *arguments, *libraries()],
         input=text, capture_output=True, text=True, check=False, encoding="utf-8", errors="replace",
-        env={**os.environ, "LC_ALL": "C"},
+        env=environment | {"LC_ALL": "C"},
     )  # fmt: skip
 
 
