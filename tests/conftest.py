@@ -14,6 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "2")
 ON_ANY_DEVICE = (
     "tests/parity/test_parity.py",
     "tests/simgpu_jiterator/test_facts.py",
+    "tests/simgpu_jiterator/test_bodies.py",
     "tests/check/",
     "tests/exercises/",
     "tests/mutants/",

@@ -18,7 +18,7 @@ from torch._C import _EnableTorchFunction as SeeingTensors
 
 from grader.simgpu import memory, mixing, trace
 from grader.simgpu.counting import CountLaunches, learners_code
-from grader.simgpu.tensors import RULES, SimTensor, mark, mark_all, rule
+from grader.simgpu.tensors import RULES, SIMULATED, SimTensor, mark, mark_all, rule
 
 _Tensor = torch.Tensor
 _Node = function.BackwardCFunction
@@ -40,13 +40,13 @@ def _mark_resident(value: Any) -> Any:
 
 def _any_simulated(values: tuple) -> bool:
     for v in values:  # noqa: SIM110 (half the time of any(), and every custom Function of the host's pays it)
-        if isinstance(v, SimTensor):
+        if type(v) in SIMULATED:
             return True
     return False
 
 
 def apply(cls, *args, **kwargs):
-    """Function.apply, of every kind: a call that meets the device gets a node that marks what it hands out."""
+    """Function.apply, of every kind: a call that meets the device gets a node that marks what it shows."""
     outputs = _bind_apply(None, cls)(*args, **kwargs)
     several = outputs if type(outputs) is tuple else (outputs,)
     if _any_simulated(args) or _any_simulated(several):
@@ -231,8 +231,8 @@ def _assign_grad(func, args, kwargs):
     x, g = args
     if isinstance(g, _Tensor) and x.device.type != g.device.type and x.dtype == g.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with device type "
-            f"'{x.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+            f"attempting to assign a gradient with device type '{g.device.type}' to a tensor with device "
+            f"type '{x.device.type}'. Please ensure that the gradient and the tensor are on the same device"
         )
     with PlainTensors():
         return func(x, g)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from grader.simgpu.tensors import SimTensor, mark
+from grader.simgpu.tensors import SIMULATED, mark
 
 _MODULES = ("predispatch", "eager_transforms", "autograd_function", "vmap", "functional_call", "utils")
 _WRAPPERS = ("_wrap_for_grad", "_unwrap_for_grad", "_add_batch_dim", "_remove_batch_dim", "unwrap_if_dead")
@@ -18,7 +18,7 @@ def _keeping_mark(func: Any) -> Any:
     @functools.wraps(func)
     def wrapper(tensor, *args, **kwargs):
         result = func(tensor, *args, **kwargs)
-        if isinstance(tensor, SimTensor) and isinstance(result, torch.Tensor):
+        if result is not tensor and type(tensor) in SIMULATED and isinstance(result, torch.Tensor):
             mark(result)
         return result
 

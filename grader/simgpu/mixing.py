@@ -16,20 +16,17 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 from grader.simgpu.counting import maybe_counting
-from grader.simgpu.tensors import SimTensor, mark, plain
+from grader.simgpu.tensors import SimTensor, mark, plain, rule
 
 _SAME = "Expected all tensors to be on the same device, but "
 _TWO_DEVICES = _SAME + "found at least two devices, cuda:0 and cpu!"
 
-# Operations whose kernels move between devices, or that touch no memory at all.
+# Operations whose kernels move between devices, touch no memory at all, or want some operand on the host.
 _ANY_DEVICES = {
-    "copy_",
-    "_copy_from",
-    "set_",
-    "_has_compatible_shallow_copy_type",
-    "is_same_size",
-    "_to_copy",
-}
+    "copy_", "_copy_from", "set_", "_has_compatible_shallow_copy_type", "is_same_size", "_to_copy",
+    "tensor_split", "_ctc_loss", "_use_cudnn_ctc_loss",
+    "_nested_view_from_jagged", "_nested_view_from_jagged_copy",
+}  # fmt: skip
 # Composite in the dispatcher's eyes, but refused by the operation that they call: its name, and what it calls
 # the argument.
 _CALLS = {"stack": ("cat", "tensors"), "embedding": ("index_select", "index")}
@@ -72,9 +69,7 @@ def run(func: Any, args: tuple, kwargs: dict) -> Any:
     """Call `func`, some of whose tensors are simulated and some on the host, with a GPU's device checks."""
     __tracebackhide__ = True
     on_host = tuple(
-        t
-        for t in tree_leaves((args, kwargs))
-        if isinstance(t, torch.Tensor) and not isinstance(t, SimTensor)
+        t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor) and not isinstance(t, SimTensor)
     )
     host = {id(t) for t in on_host}
     outer, _running.host = _running.host, on_host
@@ -87,6 +82,22 @@ def run(func: Any, args: tuple, kwargs: dict) -> Any:
         if type(t) is torch.Tensor and id(t) not in host and t.device.type == "cpu":
             mark(t)
     return result
+
+
+@rule(torch._VF._pack_padded_sequence, torch._VF._pad_packed_sequence)
+def _packing(func, args, kwargs):
+    """The lengths of packed sequences stay on the host, as arguments and as results."""
+    __tracebackhide__ = True
+    lengths = args[1]
+    if isinstance(lengths, SimTensor):
+        kind = lengths.type().rpartition(".")[2].removesuffix("Tensor")
+        raise RuntimeError(
+            "'lengths' argument should be a 1D CPU int64 tensor, "
+            f"but got {lengths.dim()}D cuda:0 {kind} tensor"
+        )
+    with maybe_counting(), PlainTensors():
+        data, on_host = func(*args, **kwargs)
+    return mark(data), on_host
 
 
 # Operators that take a 0-dim CPU tensor for a number: the common case, without the mode.

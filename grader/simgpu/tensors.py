@@ -77,6 +77,7 @@ for _cls, _origin in ((SimTensor, torch.Tensor), (SimParameter, torch.nn.Paramet
 
 _TO_SIM = {_Tensor: SimTensor, _Parameter: SimParameter}
 _TO_HOST = {SimTensor: _Tensor, SimParameter: _Parameter}
+SIMULATED = frozenset(_TO_HOST)  # `type(x) in` it takes a third of the time of isinstance(x, SimTensor)
 
 
 def mark(t: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""How fast the simulated jiterator is, against its targets: `python tests/bench/bench_jiterator.py`.
+"""How fast the simulated jiterator is, against its targets: `python -m tests.bench.bench_jiterator`.
 
 Each ratio is of times measured alternately in this run, so a busy machine slows both sides.
 """
@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 
 from grader import simgpu
+
+from .measure import Table, alternate, many, median_difference
 
 GELU = """template <typename T> T gelu_add(T x, T y) {
     return T(0.5) * x * (T(1) + tanh(T(0.7978845608028654) * (x + T(0.044715) * x * x * x))) + y;
@@ -33,19 +34,6 @@ print(time.perf_counter() - start)
 """
 
 
-def alternate(*calls: Callable[[], object], rounds: int = 15) -> list[list[float]]:
-    """Seconds of each call, `rounds` times, taken in turn."""
-    times: list[list[float]] = [[] for _ in calls]
-    for call in calls:
-        call()
-    for _ in range(rounds):
-        for call, seconds in zip(calls, times, strict=True):
-            start = time.perf_counter()
-            call()
-            seconds.append(time.perf_counter() - start)
-    return times
-
-
 def first_call(folder: str) -> float:
     """Seconds of the first call of a kernel in a new process that caches in `folder`."""
     done = subprocess.run(
@@ -56,24 +44,18 @@ def first_call(folder: str) -> float:
     return float(done.stdout)
 
 
-def row(what: str, value: float, unit: str, target: float) -> bool:
-    ok = value <= target
-    print(f"{what:66s} {value:8.2f} {unit:7s} at most {target:g}{'' if ok else '   MISSED'}")
-    return ok
-
-
 def main() -> int:
     simgpu.activate("sim")
     torch.set_num_threads(2)
-    results = []
+    table = Table("The simulated jiterator")
 
     firsts, cached = [], []
     for _ in range(5):
         with tempfile.TemporaryDirectory() as folder:
             firsts.append(first_call(folder))
             cached.append(first_call(folder))
-    results.append(row("first call ever: runtime and kernel compiled", min(firsts), "s", 0.5))
-    results.append(row("first call in a process, kernel on disk", min(cached) * 1e3, "ms", 5))
+    table.row("first call ever: runtime and kernel compiled", min(firsts), "s", 0.5)
+    table.row("first call in a process, kernel on disk", min(cached) * 1e3, "ms", 5)
 
     kernel = torch.cuda.jiterator._create_jit_fn(GELU)
     hx, hy = torch.randn(4_000_000), torch.randn(4_000_000)
@@ -81,22 +63,15 @@ def main() -> int:
     ours, theirs = alternate(lambda: kernel(x, y), lambda: F.gelu(hx, approximate="tanh") + hy)
     ratio = statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
     print(f"    4M gelu_tanh(x)+y: simulated {min(ours) * 1e3:.1f} ms, CPU {min(theirs) * 1e3:.1f} ms")
-    results.append(row("4M float32 gelu_tanh(x)+y, over F.gelu + add on CPU tensors", ratio, "times", 2))
+    table.row("4M float32 gelu_tanh(x)+y, over F.gelu + add on CPU tensors", ratio, "times", 2)
 
     add = torch.cuda.jiterator._create_jit_fn("template <typename T> T add(T a, T b) { return a + b; }")
     hs = torch.ones(8)
     s = hs.cuda()
 
-    def many(call: Callable[[], object]) -> Callable[[], None]:
-        def run() -> None:
-            for _ in range(2000):
-                call()
-
-        return run
-
-    ours, theirs = alternate(many(lambda: add(s, s)), many(lambda: hs + hs), rounds=7)
-    extra = statistics.median(a - b for a, b in zip(ours, theirs, strict=True)) / 2000
-    results.append(row("one small launch, over one small CPU op", extra * 1e6, "us", 40))
+    ours, theirs = alternate(many(lambda: add(s, s), 2000), many(lambda: hs + hs, 2000), rounds=7)
+    extra = median_difference(ours, theirs) / 2000
+    table.row("one small launch, over one small CPU op", extra * 1e6, "us", 40)
 
     start = time.perf_counter()
     stamp = time.time_ns()
@@ -108,8 +83,8 @@ def main() -> int:
     dtypes = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
               torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128]  # fmt: skip
     jiterator.precompile(edited, dtypes, inputs=2)
-    results.append(row("an edited kernel compiled anew for 12 dtypes", time.perf_counter() - start, "s", 2))
-    return 0 if all(results) else 1
+    table.row("an edited kernel compiled anew for 12 dtypes", time.perf_counter() - start, "s", 2)
+    return 0 if table.all_ok else 1
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ def values(body, x, dtype=torch.int32, **kwargs):
         ("auto real = [&](T n) { return n * 0.5; }; return real(x) * 10;", [7], [35]),
         ("return (T)2.7 + T(3.9) + static_cast<T>(1.2);", [0], [6]),
         ("return (x) / (2);", [7], [3]),
+        ("return (int)(double)(int)x / (T)(float)2;", [7], [3]),
         ("return x /* half / */ / 2; // a / b\n", [7], [3]),
         ("const char* s = \"a / b %\"; return s[0] == 'a' && s[2] == '/' ? x / 2 : 0;", [7], [3]),
         ("unsigned long long big = 1ull << 40; return big >> 38;", [0], [4]),

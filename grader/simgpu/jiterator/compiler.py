@@ -137,10 +137,8 @@ def _fingerprint(compiler: tuple[str, ...]) -> str:
     found = os.stat(compiler[0])
     digest.update(repr((compiler, os.path.realpath(compiler[0]), found.st_mtime_ns, found.st_size)).encode())
     digest.update(_processor().encode())
-    for path in sorted(CPP.iterdir()):
-        if path.suffix in (".h", ".cpp"):
-            digest.update(path.read_bytes())
-    digest.update(Path(__file__).read_bytes())
+    for path in sorted([*CPP.glob("*.h"), *CPP.glob("*.cpp"), *CPP.parent.glob("*.py")]):
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -34,37 +34,16 @@ _OPERATORS = {
 _BEFORE_OPERAND = frozenset(["return", "else", "case", "throw"])  # words after which "(" opens no call
 _NO_TYPE = frozenset(
     [
-        "return",
-        "else",
-        "case",
-        "throw",
-        "goto",
-        "new",
-        "delete",
-        "using",
-        "namespace",
-        "typename",
-        "class",
-        "struct",
-        "template",
-        "operator",
-        "sizeof",
-        "do",
+        "return", "else", "case", "throw", "goto", "new", "delete", "using", "namespace", "typename", "class",
+        "struct", "template", "operator", "sizeof", "do",
     ]
-)
+)  # fmt: skip
 _ANGLES = frozenset(
     [
-        "template",
-        "static_cast",
-        "reinterpret_cast",
-        "const_cast",
-        "complex",
-        "is_same",
-        "enable_if",
-        "enable_if_t",
-        "Array",
+        "template", "static_cast", "reinterpret_cast", "const_cast", "complex", "is_same", "enable_if",
+        "enable_if_t", "Array",
     ]
-)
+)  # fmt: skip
 
 
 def rewrite(code: str, integer: bool) -> str | None:
@@ -93,6 +72,7 @@ class _Rewriter:
         heads = re.findall(r"\btemplate\s*<([^>]*)>", code)
         params = {p for head in heads for p in re.findall(r"\b(?:typename|class)\s+(\w+)", head)}
         self.integers = _NAMED | (params if integer else set())
+        self.types = _BASIC | _NAMED | params | {"float", "double", "bool"}
         self.templates = _ANGLES | set(re.findall(r"(\w+)\s*\([^()]*\)\s*\{", code))
         self.angle = self._angles()
         self.declared = self._declarations()
@@ -251,17 +231,20 @@ class _Rewriter:
         j = self._type(i + 1)
         if j == i + 1 or self.tokens[j] != ")":
             return False
-        after_cast = i > 0 and self.tokens[i - 1] == ")" and self._is_cast(self._opening(i - 1))
-        if self._ends_operand(i - 1) and not after_cast:
+        if self._ends_operand(i - 1) and not self._ends_cast(i - 1):
             return False
-        return self.kinds[j + 1] in ("word", "number", "text") or self.tokens[j + 1] in (
-            "(",
-            "-",
-            "+",
-            "~",
-            "!",
-            "*",
-            "&",
+        return self.kinds[j + 1] in ("word", "number", "text") or self.tokens[j + 1] in tuple("(-+~!*&")
+
+    def _ends_cast(self, i: int) -> bool:
+        """Is token i the end of a cast to whatever type, so that no call follows it?"""
+        if i < 0 or self.tokens[i] != ")":
+            return False
+        start = self._opening(i)
+        named = self.tokens[start + 1 : i]
+        return (
+            bool(named)
+            and all(word in self.types for word in named)
+            and (not self._ends_operand(start - 1) or self._ends_cast(start - 1))
         )
 
     def _casts(self) -> None:

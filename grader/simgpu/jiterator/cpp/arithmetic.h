@@ -49,7 +49,7 @@ constexpr I saturate(F x) {
     } else {
         typedef typename either<wide, unsigned long long, unsigned int>::type U;
         constexpr U top = U(1) << (sizeof(U) * 8 - 1);
-        U r = x >= F(top) * F(2) ? ~U(0) : x <= F(-1) ? U(0) : x != x ? (nan_is_zero ? U(0) : top) : U(x < F(0) ? F(0) : x);
+        U r = x >= F(top) * F(2) ? ~U(0) : x <= F(-1) ? U(0) : x != x ? (nan_is_zero ? U(0) : top) : U(x > F(0) ? x : F(0));
         return I(r);
     }
 }

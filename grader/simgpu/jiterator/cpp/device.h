@@ -23,12 +23,38 @@ typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef unsigned long size_t;
 
+#define NULL 0
 #define POS_INFINITY __builtin_inff()
 #define NEG_INFINITY (-__builtin_inff())
 #define INFINITY POS_INFINITY
 #define NAN __builtin_nanf("")
 
-struct uint3 { unsigned int x, y, z; };
+#define __SIM_VECTORS(name, type)                                                                  \
+    struct name##1 { type x; };                                                                    \
+    struct alignas(2 * sizeof(type)) name##2 { type x, y; };                                       \
+    struct name##3 { type x, y, z; };                                                              \
+    struct alignas(4 * sizeof(type) < 16 ? 4 * sizeof(type) : 16) name##4 { type x, y, z, w; };    \
+    static inline name##1 make_##name##1(type x) { return {x}; }                                   \
+    static inline name##2 make_##name##2(type x, type y) { return {x, y}; }                        \
+    static inline name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }             \
+    static inline name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
+__SIM_VECTORS(char, signed char) __SIM_VECTORS(uchar, unsigned char)
+__SIM_VECTORS(short, short) __SIM_VECTORS(ushort, unsigned short)
+__SIM_VECTORS(int, int) __SIM_VECTORS(uint, unsigned int)
+__SIM_VECTORS(long, long) __SIM_VECTORS(ulong, unsigned long)
+__SIM_VECTORS(longlong, long long) __SIM_VECTORS(ulonglong, unsigned long long)
+__SIM_VECTORS(float, float) __SIM_VECTORS(double, double)
+
+namespace std {
+template <typename T> struct remove_reference { typedef T type; };
+template <typename T> struct remove_reference<T&> { typedef T type; };
+template <typename T> struct remove_reference<T&&> { typedef T type; };
+template <typename T> constexpr typename remove_reference<T>::type&& move(T&& x) {
+    return static_cast<typename remove_reference<T>::type&&>(x);
+}
+template <typename T> constexpr T&& forward(typename remove_reference<T>::type& x) { return static_cast<T&&>(x); }
+}
+
 struct dim3 { unsigned int x, y, z; };
 static __thread uint3 threadIdx, blockIdx;
 static __thread dim3 blockDim, gridDim;
