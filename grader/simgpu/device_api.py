@@ -114,6 +114,7 @@ def patches():
         "_cuda_setMemoryFraction": lambda fraction, device=0: None,
         "_cuda_getMemoryFraction": lambda device=0: 1.0,
         "_get_accelerator": lambda check=None: torch.device("cuda"),
+        "_scatter": lambda tensor, devices, *_: (tensor.cuda(devices[0]),),  # DataParallel's; one device
         "_accelerator_getAccelerator": lambda: torch.device("cuda"),
         "_accelerator_getDeviceIndex": lambda: 0,
         "_accelerator_setDeviceIndex": _set_device,

@@ -24,8 +24,7 @@ _TWO_DEVICES = _SAME + "found at least two devices, cuda:0 and cpu!"
 # Operations whose kernels move between devices, touch no memory at all, or want some operand on the host.
 _ANY_DEVICES = {
     "copy_", "_copy_from", "set_", "_has_compatible_shallow_copy_type", "is_same_size", "_to_copy",
-    "tensor_split", "_ctc_loss", "_use_cudnn_ctc_loss",
-    "_nested_view_from_jagged", "_nested_view_from_jagged_copy",
+    "tensor_split", "_nested_view_from_jagged", "_nested_view_from_jagged_copy",
 }  # fmt: skip
 # Composite in the dispatcher's eyes, but refused by the operation that they call: its name, and what it calls
 # the argument.
@@ -46,7 +45,14 @@ _STRUCTURED = {
     "index_add",
     "addmv",
     "linalg_solve",
+    "clamp",
+    "clamp_max",
+    "clamp_min",
 }
+_POINTWISE_BUT_CHECKED = {
+    "clamp", "clamp_max", "clamp_min", "equal", "gcd", "igamma", "igammac", "lcm", "logaddexp", "logaddexp2",
+    "nextafter",
+}  # fmt: skip
 
 
 class _Running(threading.local):
@@ -82,6 +88,13 @@ def run(func: Any, args: tuple, kwargs: dict) -> Any:
         if type(t) is torch.Tensor and id(t) not in host and t.device.type == "cpu":
             mark(t)
     return result
+
+
+@rule(torch.ctc_loss, torch.nn.functional.ctc_loss)
+def _ctc_loss(func, args, kwargs):
+    """The targets and the lengths may be on either device."""
+    with maybe_counting(), PlainTensors():
+        return mark(func(*args, **kwargs))
 
 
 @rule(torch._VF._pack_padded_sequence, torch._VF._pad_packed_sequence)
@@ -120,6 +133,12 @@ def reads_number(func: Any, args: tuple, kwargs: dict) -> bool:
 
 
 class DeviceChecks(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        # Tensors that a composite function made for itself, without a class that says where. Held, so that
+        # their ids stay theirs.
+        self._made_inside: dict[int, torch.Tensor] = {}
+
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
         return False  # or else the first use imports torch._dynamo, which takes seconds
@@ -127,7 +146,7 @@ class DeviceChecks(TorchDispatchMode):
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         __tracebackhide__ = True
         kwargs = kwargs or {}
-        named = _named_tensors(func, args, kwargs)
+        named = [(n, t) for n, t in _named_tensors(func, args, kwargs) if id(t) not in self._made_inside]
         simulated = any(isinstance(t, SimTensor) for _, t in named)
         if simulated and not all(isinstance(t, SimTensor) for _, t in named):
             _check(func, named, args, kwargs)
@@ -138,6 +157,8 @@ class DeviceChecks(TorchDispatchMode):
             for t in tree_leaves(result):
                 if type(t) is torch.Tensor and id(t) not in known:
                     mark(t)
+        elif not named:
+            self._made_inside |= {id(t): t for t in tree_leaves(result) if type(t) is torch.Tensor}
         return result
 
 
@@ -163,11 +184,12 @@ def _check(func, named, args, kwargs) -> None:
     elif (
         name in _ITERATED
         or name.startswith("_foreach")
-        or (torch.Tag.pointwise in func.tags and name != "equal")
+        or (torch.Tag.pointwise in func.tags and name.rstrip("_") not in _POINTWISE_BUT_CHECKED)
     ):
         _check_pointwise(func, named, args, kwargs)
     else:
-        _check_common_device(name, named)
+        overload = "" if func._overloadname == "default" else func._overloadname
+        _check_common_device(name, named, overload)
 
 
 def _check_pointwise(func, named, args, kwargs) -> None:
@@ -233,7 +255,7 @@ def _is_mkldnns(args) -> bool:
     """Does the convolution of an image on the host go to oneDNN, which checks for itself?"""
     with PlainTensors():
         backend = torch._C._select_conv_backend(*args)
-    return backend is torch._C._ConvBackend.Mkldnn
+    return backend == torch._C._ConvBackend.Mkldnn
 
 
 def _check_rnn(named) -> None:
@@ -247,15 +269,18 @@ def _check_rnn(named) -> None:
             )
 
 
-def _check_common_device(name: str, named) -> None:
+def _check_common_device(name: str, named, overload: str = "") -> None:
     """The check in front of every other CUDA kernel: the first tensor's device is the one to have."""
     __tracebackhide__ = True
     common = named[0][1].device
     for argument, t in named[1:]:
         if t.device != common:
             if name in _CALLS:
-                name, argument = _CALLS[name]
-            method = f"wrapper_CUDA_{name}" if name in _STRUCTURED else f"wrapper_CUDA__{name}"
+                (name, argument), overload = _CALLS[name], ""
+            if name.rstrip("_") in _STRUCTURED:
+                method = f"wrapper_CUDA_{name}_{overload}".removesuffix("_")
+            else:
+                method = f"wrapper_CUDA_{overload}_{name}"
             raise RuntimeError(
                 f"{_SAME}got {argument} is on {t.device}, different from other tensors on {common} "
                 f"(when checking argument in method {method})"

@@ -13,14 +13,17 @@ from typing import Any
 
 import torch
 from torch._C import DisableTorchFunctionSubclass as PlainTensors
+from torch.nn.parameter import UninitializedTensorMixin as _Lazy
 
 from grader.simgpu import devices, memory, tensors
+from grader.simgpu.legacy import dtype_of, pytorchs_own
 from grader.simgpu.tensors import SimTensor, mark, rule, unmark
 
 _Tensor = torch.Tensor
 _to, _cuda, _type = _Tensor.to, _Tensor.cuda, _Tensor.type
 _get_data, _set_data = _Tensor.data.__get__, _Tensor.data.__set__
 _storage_to = torch.storage._StorageBase.to
+_materialize = _Lazy.materialize
 
 
 @functools.wraps(_to)
@@ -115,55 +118,22 @@ def type_name(t: SimTensor) -> str:
 def type_(self, dtype=None, non_blocking=False, **kwargs):
     if dtype is None:
         return type_name(self) if isinstance(self, SimTensor) else _type(self)
+    dtype = pytorchs_own(dtype)
     name = dtype if isinstance(dtype, str) else getattr(dtype, "cuda_type_name", None)
     if isinstance(name, str) and name.startswith("torch.cuda."):
-        return to(self, "cuda:0", _dtype_of(name), non_blocking=non_blocking)
+        return to(self, "cuda:0", dtype_of(name), non_blocking=non_blocking)
     if isinstance(self, SimTensor):
         if isinstance(dtype, torch.dtype):
             return to(self, dtype, non_blocking=non_blocking)
         name = name or f"{dtype.__module__}.{dtype.__name__}"
-        return to(self, "cpu", _dtype_of(name), non_blocking=non_blocking)
+        return to(self, "cpu", dtype_of(name), non_blocking=non_blocking)
     return _type(self, dtype, non_blocking, **kwargs)
 
 
-_DTYPES = {
-    "Float": torch.float32, "Double": torch.float64, "Half": torch.float16, "BFloat16": torch.bfloat16,
-    "Byte": torch.uint8, "Char": torch.int8, "Short": torch.int16, "Int": torch.int32, "Long": torch.int64,
-    "Bool": torch.bool, "ComplexFloat": torch.complex64, "ComplexDouble": torch.complex128,
-}  # fmt: skip
-
-
-def _dtype_of(name: str) -> torch.dtype:
-    kind = name.rpartition(".")[2].removesuffix("Tensor")
-    if kind not in _DTYPES:
-        raise ValueError(f"invalid type: '{name}'")
-    return _DTYPES[kind] if kind else torch.get_default_dtype()
-
-
-class _LegacyType(type):
-    """`torch.cuda.FloatTensor` and its kin: constructors, and types to ask `isinstance` about."""
-
-    def __call__(cls, *args, **kwargs):
-        dtype = _DTYPES[cls.kind]
-        if not args:
-            return torch.empty(0, dtype=dtype, device="cuda:0")
-        if all(type(a) is int for a in args):
-            return torch.empty(*args, dtype=dtype, device="cuda:0")
-        if isinstance(args[0], torch.Size):
-            return torch.empty(args[0], dtype=dtype, device="cuda:0")
-        return torch.tensor(*args, dtype=dtype, device="cuda:0")
-
-    def __instancecheck__(cls, value):
-        return isinstance(value, SimTensor) and value.dtype == _DTYPES[cls.kind]
-
-    def __repr__(cls):
-        return f"<class '{cls.cuda_type_name}'>"
-
-
-def _legacy_type(kind: str) -> type:
-    name = f"{kind}Tensor"
-    members = {"kind": kind, "cuda_type_name": f"torch.cuda.{name}", "dtype": _DTYPES[kind], "is_cuda": True}
-    return _LegacyType(name, (), {**members, "__module__": "torch.cuda"})
+@rule(_Tensor.type_as)
+def _type_as(func, args, kwargs):
+    self, other = args if len(args) > 1 else (args[0], kwargs["other"])
+    return to(self, other.device, other.dtype)
 
 
 # ------------------------------------------------------------------ .data, storages
@@ -176,6 +146,15 @@ def _assign_data(self, value):
         mark(self)
     else:
         unmark(self)
+
+
+def materialize(self, shape, device=None, dtype=None):
+    """A lazy module's parameter gets its shape: its memory is where the parameter was made or moved to."""
+    with PlainTensors():
+        simulated = devices.is_cuda(device) or (device is None and memory.is_resident(self))
+    _materialize(self, shape, "cuda:0" if simulated else device, dtype)
+    if simulated:
+        mark(self)
 
 
 @rule(torch._has_compatible_shallow_copy_type)
@@ -202,6 +181,5 @@ def patches():
     yield _Tensor, "type", type_
     yield _Tensor, "data", property(_get_data, _assign_data, doc=_Tensor.data.__doc__)
     yield torch.storage._StorageBase, "to", storage_to
-    for kind in _DTYPES:
-        if hasattr(torch.cuda, f"{kind}Tensor"):
-            yield torch.cuda, f"{kind}Tensor", _legacy_type(kind)
+    yield _Lazy, "materialize", materialize
+    yield _Lazy, "_allowed_methods", [*_Lazy._allowed_methods, to, cuda]

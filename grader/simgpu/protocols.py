@@ -85,6 +85,11 @@ for _name in ("apply_", "map_", "map2_"):
         rule(getattr(_Tensor, _name))(_refuse_host_only(_name))
 
 
+@rule(_Tensor.is_shared)
+def _is_shared(func, args, kwargs):
+    return True  # device memory can always be handed to another process
+
+
 def _record_stream(self: SimTensor, s: Any) -> None:
     """Nothing to remember while all work is in order."""
     if not isinstance(s, (Stream, torch.Stream)):

@@ -37,7 +37,12 @@ _RANDOM = {
     "xavier_uniform_",
 }  # fmt: skip
 
-_lock = threading.RLock()  # the host's default generator is borrowed for the length of one operation
+_WITH_GENERATOR = {
+    "bernoulli", "bernoulli_", "cauchy_", "exponential_", "geometric_", "log_normal_", "multinomial",
+    "normal", "normal_", "poisson", "rand", "randint", "randn", "random_", "randperm", "uniform_",
+}  # fmt: skip
+
+_lock = threading.RLock()  # held while the host's default generator is borrowed
 
 
 def is_random(func: Any) -> bool:
@@ -126,15 +131,27 @@ def run(func: Any, args: tuple, kwargs: dict) -> Any:
     generator = given[0] if given else torch.cuda.default_generators[0]
     args = tuple(None if isinstance(a, HostGenerator) else a for a in args)
     kwargs = {k: v for k, v in kwargs.items() if not isinstance(v, HostGenerator)}
+    with _lock:
+        seed = generator._next()
+    if _takes_generator(func):
+        kwargs["generator"] = HostGenerator().manual_seed(seed)
+        with maybe_counting(), PlainTensors():
+            return func(*args, **kwargs)
     host = torch.default_generator
     with _lock:
         before = host.get_state()
-        host.manual_seed(generator._next())
+        host.manual_seed(seed)
         try:
             with maybe_counting(), PlainTensors():
                 return func(*args, **kwargs)
         finally:
             host.set_state(before)
+
+
+def _takes_generator(func: Any) -> bool:
+    """May the draw have a generator of its own, so that threads that draw on the host are left alone?"""
+    name = func.__name__
+    return name in _WITH_GENERATOR or name.endswith("generator")  # as in aten's "rand.generator"
 
 
 class _GeneratorType(type(HostGenerator)):

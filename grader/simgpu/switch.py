@@ -21,7 +21,8 @@ _ABSENT = object()
 _lock = threading.RLock()
 _undo: list[tuple[Any, str, Any]] = []  # what the patches replaced, oldest first
 _kernels: Any = None  # the library of kernels for the CUDA dispatch key, while the simulated GPU is on
-_mode: str | None = None
+_mode: str | None = None  # what `activate` decided
+_blocks = 0  # how many `simulated()` blocks are open
 
 
 def _parts() -> tuple:
@@ -32,17 +33,19 @@ def _parts() -> tuple:
         device_api,
         factories,
         functional,
+        legacy,
         moves,
         ops,  # noqa: F401  (gives SimTensor its operations)
         pinned,
+        profiling,
         protocols,
         rng,
         streams,
     )
 
     return (
-        *(device_api, streams, rng, factories, moves, pinned),
-        *(protocols, autograd, functional, compiling, custom_ops),
+        *(device_api, streams, rng, factories, moves, legacy, pinned),
+        *(protocols, autograd, functional, compiling, custom_ops, profiling),
     )
 
 
@@ -116,18 +119,23 @@ def deactivate() -> None:
 
 @contextlib.contextmanager
 def simulated() -> Iterator[None]:
-    """The simulated GPU is on inside the block, also on a machine with a real GPU."""
+    """The simulated GPU is on inside the block, also on a machine with a real GPU.
+
+    It is switched for all threads: blocks of several threads may overlap, and the last one switches it off.
+    """
+    global _blocks
     with _lock:
-        mine = not is_simulated()
-        if mine:
+        if not is_simulated():
             if torch.cuda.is_available():
                 torch.cuda.init()  # for real, before PyTorch's C++ takes our initialisation for the real one
             _install()
+        _blocks += 1
     try:
         yield
     finally:
-        if mine:
-            with _lock:
+        with _lock:
+            _blocks -= 1
+            if not _blocks and is_simulated() and _mode != "sim":
                 _uninstall()
 
 

@@ -70,7 +70,7 @@ def python_data_under_a_device():
     return [str(t.device) for t in made]
 
 
-@case("make/to_forms", recorded=False)
+@case("make/to_forms")
 def to_forms():
     x, c = F(2), torch.ones(2, dtype=torch.float64)
     return [

@@ -263,3 +263,67 @@ def test_gradient_scaling():
     scaler.step(optimiser)
     scaler.update()
     assert torch.allclose(m.weight.detach(), before - 0.1)
+
+
+def test_hooks_of_nodes_see_the_device():
+    x = leaf(1.0, 2.0)
+    y = x.exp()
+    seen = []
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.extend([*inputs, *outputs]))
+    y.grad_fn.register_prehook(lambda outputs: seen.extend(outputs))
+    y.sum().backward()
+    assert len(seen) == 3 and all_on_device(*seen)
+
+
+def test_hooks_of_nodes_may_replace_gradients():
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 10,))
+    y.sum().backward()
+    assert all_on_device(x.grad) and x.grad.tolist() == [10, 10]
+
+
+def test_hooks_of_the_hosts_nodes_see_the_host():
+    x = torch.ones(2, requires_grad=True)
+    y = x * 2
+    seen = []
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.extend([inputs[0], *outputs]))
+    y.sum().backward()
+    assert [type(t) for t in seen] == [torch.Tensor, torch.Tensor]
+
+
+def test_hooks_of_saved_tensors_see_where_each_is():
+    x, index = leaf(1.0, 2.0), torch.tensor([1, 0])
+    seen = []
+
+    def pack(t):
+        seen.append((t.dtype, t.device.type))
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        x.exp()
+        x[index]
+        torch.ones(2, requires_grad=True).exp()
+    assert set(seen) == {(torch.float32, "cuda"), (torch.int64, "cpu"), (torch.float32, "cpu")}
+    assert seen[0] == (torch.float32, "cuda") and seen[-1] == (torch.float32, "cpu")
+
+
+def test_nodes_of_custom_functions_keep_their_names():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            assert g.is_cuda == ctx.saved_tensors[0].is_cuda == ctx.on_device
+            return 2 * g
+
+    for x in (leaf(1.0), torch.ones(1, requires_grad=True)):
+        y = Twice.apply(x)
+        y.grad_fn.on_device = x.is_cuda
+        y.sum().backward()
+        assert type(y.grad_fn).__name__ == "TwiceBackward" and isinstance(y.grad_fn, Twice._backward_cls)
+        assert x.grad.is_cuda == x.is_cuda and x.grad.item() == 2
+    assert type(Twice.apply(torch.ones(1, requires_grad=True)).grad_fn) is Twice._backward_cls

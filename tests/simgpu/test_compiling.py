@@ -39,6 +39,28 @@ def test_compiled_backward():
     assert w.grad.is_cuda and w.grad.tolist() == [2, 4]
 
 
+def test_a_backend_of_ones_own_gets_its_graph():
+    graphs = []
+
+    def backend(graph, inputs):
+        graphs.append([n.target for n in graph.graph.nodes if n.op == "call_function"])
+        return graph.forward
+
+    w, host = X().requires_grad_(), torch.ones(2)
+    f = torch.compile(lambda x: x.sin() * w, backend=backend)
+    y = f(X())
+    assert len(graphs) == 1 and type(w) is type(y) and y.is_cuda and torch.equal(y, X().sin() * w)
+    y.sum().backward()
+    assert w.grad.is_cuda and torch.equal(w.grad, X().sin())
+    m = torch.nn.Linear(2, 1).to(D)
+    compiled = torch.compile(m, backend=backend)
+    assert torch.equal(compiled(X()), m(X())) and len(graphs) == 2
+    compiled(X()).sum().backward()
+    assert m.weight.grad.is_cuda and isinstance(m.weight, torch.nn.Parameter) and m.weight.is_cuda
+    assert compiled(X()).is_cuda
+    assert not torch.compile(lambda x: x + 1, backend=backend)(host).is_cuda and len(graphs) == 3
+
+
 def test_compiled_with_options():
     @torch.compile(fullgraph=True, dynamic=False)
     def f(x):

@@ -4,6 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from grader.simgpu import mixing
+
 X = lambda: torch.arange(3.0, device="cuda")  # noqa: E731
 C = lambda: torch.ones(3)  # noqa: E731
 SAME = "Expected all tensors to be on the same device, but "
@@ -25,7 +27,6 @@ TWO = SAME + "found at least two devices, cuda:0 and cpu!"
         lambda: torch.allclose(X(), C()),
         lambda: torch.tensor(1.0).add_(X()[0]),
         lambda: torch._foreach_add([X()], [C()]),
-        lambda: torch.clamp(X(), C()),
     ],
 )
 def test_elementwise(op):
@@ -115,3 +116,60 @@ def test_a_refused_operation_changes_nothing():
         with pytest.raises(RuntimeError):
             op()
     assert x.tolist() == [0, 1, 2] and c.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("image", "weight", "words"),
+    [
+        (torch.ones(1, 1, 3), "cuda", SAME + "got weight is on cuda:0, different from other tensors on cpu"),
+        (
+            torch.ones(4, 1, 8),
+            "cuda",
+            r"Input type (torch.FloatTensor) and weight type (torch.cuda.FloatTensor)",
+        ),
+        (
+            torch.ones(4, 1, 8),
+            "cpu",
+            r"Input type (torch.cuda.FloatTensor) and weight type (torch.FloatTensor)",
+        ),
+    ],
+)
+def test_the_words_of_convolutions_depend_on_the_backend(image, weight, words):
+    conv = torch.nn.Conv1d(1, 1, 2, device=weight)
+    with pytest.raises(RuntimeError) as e:
+        conv(image if weight == "cuda" else image.cuda())
+    assert str(e.value).startswith(words)
+
+
+def test_clamping_takes_no_tensor_of_the_host():
+    with pytest.raises(RuntimeError, match="got min is on cpu.*method wrapper_CUDA_clamp_Tensor"):
+        X().clamp(torch.tensor(1.0), torch.tensor(2.0))
+    assert X().clamp(1, 2).tolist() == [1, 1, 2]
+
+
+def test_lengths_of_packed_sequences_stay_on_the_host():
+    rnn = torch.nn.utils.rnn
+    x = torch.arange(6.0, device="cuda").view(2, 3, 1)
+    packed = rnn.pack_padded_sequence(x, torch.tensor([3, 2]), batch_first=True)
+    assert packed.data.is_cuda and not packed.batch_sizes.is_cuda
+    padded, lengths = rnn.pad_packed_sequence(packed, batch_first=True)
+    assert padded.flatten().tolist() == [0, 1, 2, 3, 4, 0] and not lengths.is_cuda
+    with pytest.raises(
+        RuntimeError, match="'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0"
+    ):
+        rnn.pack_padded_sequence(x, torch.tensor([3, 2], device="cuda"), batch_first=True)
+
+
+def test_targets_of_ctc_loss_may_be_on_the_host():
+    scores = torch.zeros(3, 1, 2, device="cuda").log_softmax(2)
+    loss = F.ctc_loss(scores, torch.tensor([[1]]), torch.tensor([3]), torch.tensor([1]))
+    assert loss.is_cuda and loss.item() > 0
+
+
+def test_what_a_function_makes_for_itself_is_not_the_hosts():
+    def composite(x, number):  # in C++ the device of `made` would be x's
+        made = torch.ones(3).cumsum(0)
+        return (x + made) * number
+
+    result = mixing.run(composite, (X(), torch.tensor(2.0)), {})
+    assert result.is_cuda and result.tolist() == [2, 6, 10]

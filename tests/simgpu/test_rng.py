@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 D = "cuda"
 
@@ -77,6 +78,40 @@ def test_generators():
     before = torch.cuda.get_rng_state()
     torch.randperm(4, device=D, generator=g)
     assert torch.equal(torch.cuda.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:0"])
+def test_a_generators_device_is_as_it_was_asked_for(device):
+    g = torch.Generator(device)
+    assert str(g.device) == str(g.clone_state().device) == device
+    assert str(torch.cuda.default_generators[0].device) == "cuda:0"
+
+
+class DrawsMeanwhile(TorchDispatchMode):
+    """As another thread would: draws on the host before each operation."""
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        torch.empty(1).uniform_()
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: torch.rand(3, device=D),
+        lambda: torch.randperm(9, device=D),
+        lambda: torch.empty(3, device=D).normal_(),
+        lambda: torch.bernoulli(torch.full((9,), 0.5, device=D)),
+        lambda: torch.nn.init.uniform_(torch.empty(3, device=D)),
+    ],
+)
+def test_what_the_host_draws_meanwhile_changes_nothing(draw):
+    torch.cuda.manual_seed(5)
+    alone = draw()
+    torch.cuda.manual_seed(5)
+    with DrawsMeanwhile():
+        together = draw()
+    assert torch.equal(alone, together)
 
 
 def test_generators_of_the_other_device_are_refused():

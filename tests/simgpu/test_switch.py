@@ -107,6 +107,34 @@ print(inside, simgpu.is_simulated(), torch.cuda.is_available(), x.tolist())
     assert python(code) == "(True, 'cuda:0') False False [2.0, 2.0, 2.0]"
 
 
+def test_the_last_of_overlapping_blocks_switches_off():
+    code = """
+import grader
+from grader import simgpu
+simgpu.deactivate()
+first, second = simgpu.simulated(), simgpu.simulated()
+first.__enter__()
+second.__enter__()
+first.__exit__(None, None, None)
+between = simgpu.is_simulated()
+second.__exit__(None, None, None)
+print(between, simgpu.is_simulated())
+"""
+    assert python(code) == "True False"
+
+
+def test_activating_inside_a_block_lasts():
+    code = """
+import grader
+from grader import simgpu
+simgpu.deactivate()
+with simgpu.simulated():
+    simgpu.activate("sim")
+print(simgpu.is_simulated())
+"""
+    assert python(code) == "True"
+
+
 def test_it_says_which_gpu_is_in_use():
     assert (
         simgpu.describe()

@@ -273,3 +273,42 @@ def test_type_names():
     assert x.type() == "torch.cuda.FloatTensor" and x.half().type() == "torch.cuda.HalfTensor"
     assert isinstance(x, torch.cuda.FloatTensor) and not isinstance(torch.ones(1), torch.cuda.FloatTensor)
     assert x.untyped_storage().device.type == "cuda"
+
+
+def test_legacy_types_tell_the_devices_apart():
+    x, host = torch.ones(2, device=D), torch.ones(2)
+    assert isinstance(host, torch.FloatTensor) and not isinstance(host, torch.LongTensor)
+    assert not isinstance(x, torch.FloatTensor)
+    assert x.type(torch.LongTensor).type() == "torch.LongTensor"
+    assert host.type(torch.cuda.HalfTensor).type() == "torch.cuda.HalfTensor"
+    assert host.type(torch.IntTensor).dtype == torch.int32
+    assert torch.FloatTensor([1, 2]).tolist() == [1, 2] and torch.LongTensor(3).shape == (3,)
+    assert (
+        torch.FloatTensor.dtype == torch.float32 and repr(torch.FloatTensor) == "<class 'torch.FloatTensor'>"
+    )
+
+
+def test_type_as_moves():
+    x, host = torch.ones(2, device=D, dtype=torch.int32), torch.ones(2)
+    assert type(x.type_as(host)) is torch.Tensor and x.type_as(host).dtype == torch.float32
+    assert on_device(host.type_as(x)) and host.type_as(x).dtype == torch.int32
+    assert x.type_as(x) is x
+
+
+def test_default_tensor_types():
+    try:
+        torch.set_default_tensor_type(torch.DoubleTensor)
+        assert torch.ones(1).dtype == torch.float64
+        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+        assert on_device(torch.ones(1)) and torch.ones(1).dtype == torch.float32
+    finally:
+        torch.set_default_device(None)
+        torch.set_default_tensor_type("torch.FloatTensor")
+    assert torch.ones(1).type() == "torch.FloatTensor"
+
+
+def test_to_knows_pytorchs_keywords_only():
+    x = torch.ones(1, device=D)
+    assert on_device(torch.ones(1).to(tensor=x)) and type(x.to(tensor=torch.ones(1))) is torch.Tensor
+    with pytest.raises(TypeError, match="invalid combination of arguments"):
+        torch.ones(1).to(other=x)
