@@ -1,4 +1,5 @@
 # The README's two commands are `make lab` and `make test`. Every target sets up .venv by itself, once per set of pins.
+# ARGS go on to JupyterLab: make lab ARGS="--no-browser --port 8889"
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +12,7 @@ NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-w
 setup: $(READY)
 
 lab: $(READY)
-	$(BIN)/grader lab
+	$(BIN)/grader lab $(ARGS)
 
 # Everything that CI checks. The simulated GPU is used also where a real one is present, so that the outputs
 # stored in solutions/ compare; `make test-gpu` is for the real one.
@@ -38,5 +39,5 @@ $(READY):
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "Python's venv module is missing. On Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
 	@rm -f $(VENV)/.ready-*
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[lab,test]'
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[lab,test]'
 	@touch $@

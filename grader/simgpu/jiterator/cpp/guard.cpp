@@ -5,7 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#ifdef __APPLE__
+#include <sys/ucontext.h>
+#else
 #include <ucontext.h>
+#endif
 #include <unistd.h>
 
 namespace {
