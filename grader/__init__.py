@@ -1,7 +1,8 @@
 """Kernels & Streams: what a notebook of the course uses.
 
 `import grader` decides, once, whether GPU code runs on a real GPU or on the simulated one, and says which in
-a notebook. Then: `exercise(id)`, `predict(question, choices)`, `progress()`, `doctor()`, `pictures`.
+a notebook. Then: `exercise(id)`, `predict(question, choices)`, `explore(kernel, x, name=(low, high))`,
+`progress()`, `doctor()`, `pictures`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import importlib
 import sys
 
-from . import simgpu
+from . import creation_notes, simgpu
 
-__all__ = ["doctor", "exercise", "pictures", "predict", "progress", "simgpu"]
+__all__ = ["doctor", "exercise", "explore", "pictures", "predict", "progress", "simgpu"]
 
 
 def _in_a_notebook() -> bool:
@@ -19,6 +20,7 @@ def _in_a_notebook() -> bool:
     return ipython is not None and ipython.get_ipython() is not None
 
 
+creation_notes.install()
 try:
     simgpu.activate()
 except (ValueError, RuntimeError) as error:  # GRADER_GPU asks for what there is not
@@ -33,6 +35,7 @@ _HOMES = {
     "progress": "grader.learner",
     "doctor": "grader.learner",
     "predict": "grader.display",
+    "explore": "grader.display.explore",
 }
 
 

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from grader import diagnosis, display, exercises, progress_file, simgpu
+from grader import diagnosis, display, exercises, progress_file, simgpu, tracebacks
 from grader.check import Values, Verdict, check
 from grader.display import Rendered, print_in_scripts
 
@@ -42,12 +42,20 @@ class Problem:
 
         seed: the one that a failed check printed, to get the same inputs again; fresh inputs without it.
         Without an answer it says how to call it. In a plain script it prints the verdict as well.
+        KeyboardInterrupt passes through, with a message on what ran.
         """
         ex = self._exercise
         if answer is _MISSING:
             how = f"Hand over your answer itself, without calling it: check({ex.entry})"
             return _say(display.note(ex.id, how))
-        verdict = check(ex, answer, seed=seed)
+        if seed is not None and (type(seed) is not int or seed < 0):
+            return _say(display.note(ex.id, f"A seed is a whole number, not negative; this one is {seed!r}."))
+        try:
+            verdict = check(ex, answer, seed=seed)
+        except KeyboardInterrupt as stop:
+            stop = KeyboardInterrupt(str(stop) or "the check was stopped")
+            tracebacks.of_their_lines(stop)
+            raise stop from None
         if verdict.values is not Values.NOT_ATTEMPTED:
             progress_file.current().checked(ex.id, verdict.passed)
         return _say(Checked(verdict, display.verdict(verdict, ex)))

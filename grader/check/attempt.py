@@ -30,6 +30,12 @@ def is_untouched(candidate: object) -> bool:
 def complaint(exercise: Exercise, candidate: object) -> tuple[Reason, str, str] | None:
     """Reason, headline and explanation if `candidate` cannot be called, else None."""
     entry = exercise.entry
+    if isinstance(candidate, str) and (exercise.kind != "jiterator" or candidate.strip() == entry):
+        return (
+            Reason.NOT_CALLABLE,
+            f"{entry} was handed over as a string",
+            f"Hand over the function itself, without quotes: check({entry}).",
+        )
     if isinstance(candidate, str):
         rule = jit_source.explain(candidate)
         headline = f"{entry} is a string, not a kernel yet"

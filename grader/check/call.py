@@ -4,6 +4,7 @@ observed.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 import torch
 
 from ..exercises import Case, Exercise, Expected
-from . import place
+from . import errors, place, show
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,19 +36,28 @@ class Outcome:
     events: tuple = ()
 
 
-def call(candidate: Callable, case: Case, events: list, before: place.Placed | None = None) -> Outcome:
-    """Call `candidate` on the case. Nothing that it raises escapes but KeyboardInterrupt.
+def call(
+    exercise: Exercise, candidate: Callable, case: Case, events: list, before: place.Placed | None = None
+) -> Outcome:
+    """Call `candidate`, an answer to `exercise`, on the case. Nothing that it raises escapes but
+    KeyboardInterrupt, which then says what ran.
 
     `events` is the list to which the open recording adds. The expected answer is not computed before the call
     returns, so that no memory holds it.
     """
     placed = place.place(case, before if case.renew else None)
+    began = time.monotonic()
     try:
         with place.poisoned(result_bytes(case)):
             start = len(events)
             answer = candidate(*placed.args, **case.kwargs)
-    except KeyboardInterrupt:
-        raise
+    except KeyboardInterrupt as stop:
+        where = "".join(f"\n{line}" for line in errors.own_lines(stop))
+        what = show.invocation(exercise, case)
+        took = time.monotonic() - began
+        raise KeyboardInterrupt(
+            f"stopped while {what} ran ({took:.0f} s): does a loop in it never end?{where}"
+        ) from None
     except BaseException as error:
         return Outcome(case, placed, error=error)
     seen = tuple(events[start:])

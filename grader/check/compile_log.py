@@ -8,13 +8,14 @@ lines already.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import torch
-
-from ..exercises import Case
+from .jit_source import blank_comments
 from .kernels import kernels_of
 
+SEMICOLON = re.compile(r"expected .*['\"];['\"]")
+_COMPILER_OPTION = re.compile(r"\s*\[-[fW][\w=+-]*\]")
+_CONTROL = re.compile(r"\s*\}?\s*(else|if|for|while|switch|do)\b")
 _NVRTC = re.compile(r"^\S*?\((\d+)\): (?:catastrophic )?error(?: #\S+)?: (.*)$", re.MULTILINE)
 
 
@@ -31,22 +32,53 @@ class Fault:
 
 @dataclass(frozen=True)
 class Log:
-    """The errors of one failed compile, those in the learner's lines first."""
+    """The errors of one failed compile, those in the learner's lines first; `code` is the learner's text, ""
+    if it cannot be found.
+    """
 
     errors: tuple[Fault, ...]
+    code: str = ""
 
 
 def read(error: BaseException, message: str, candidate: object) -> Log | None:
     """The log in a failed compile's exception; None if the exception is something else."""
     if not isinstance(error, RuntimeError):
         return None
+    codes = [kernel.code_string for kernel in kernels_of(candidate)]
     if lines := getattr(error, "compile_log", None):
         faults = [Fault(e.line or None, _plain(e.message), e.text if e.line else "") for e in lines]
     elif _NVRTC.search(message):
-        faults = _nvrtc_faults(message, [kernel.code_string for kernel in kernels_of(candidate)])
+        faults = _nvrtc_faults(message, codes)
     else:
         return None
-    return Log(tuple(sorted(dict.fromkeys(faults), key=lambda fault: fault.line is None)))
+    faults = sorted(dict.fromkeys(faults), key=lambda fault: fault.line is None)
+    code = _code_of(faults, codes)
+    return Log(tuple(_where_it_is_missing(fault, code) for fault in faults), code)
+
+
+def _code_of(faults: list[Fault], codes: list[str]) -> str:
+    """The text that the faults speak of: the one that has their source lines, or the only one."""
+    for code in codes:
+        rows = code.split("\n")
+        named = [fault for fault in faults if fault.line]
+        if named and all(f.line <= len(rows) and rows[f.line - 1] == f.source for f in named):
+            return code
+    return codes[0] if len(codes) == 1 and not any(fault.line for fault in faults) else ""
+
+
+def _where_it_is_missing(fault: Fault, code: str) -> Fault:
+    """A compiler that misses a semicolon at the end of a line names the next line: this names the line."""
+    if not (code and fault.line and SEMICOLON.search(fault.message)):
+        return fault
+    rows = blank_comments(code).split("\n")
+    above = next((i for i in range(fault.line - 1, 0, -1) if rows[i - 1].strip()), 0)
+    if not above or not re.match(r"\s*[A-Za-z_]", rows[fault.line - 1]):
+        return fault
+    before = rows[above - 1]
+    if not re.search(r"[\w)\]]\s*$", before) or _CONTROL.match(before):
+        return fault
+    source = code.split("\n")[above - 1]
+    return replace(fault, line=above, source=source, message='expected a ";" at the end of this line')
 
 
 def _nvrtc_faults(message: str, codes: list[str]) -> list[Fault]:
@@ -69,63 +101,6 @@ def _find(message: str, code: str) -> tuple[list[str], int] | None:
 
 
 def _plain(message: str) -> str:
-    """One line, typographic quotes made plain."""
-    return re.sub(r"\s+", " ", message.replace("\u2018", "'").replace("\u2019", "'")).strip()
-
-
-# (pattern on all messages and the code, advice)
-ADVICE = (
-    (
-        r"no instance of function.* matches the argument list|no matching function for call to|too "
-        r"(many|few) arguments",
-        None,
-    ),
-    (
-        r"std::max|std::min|'(max|min)' is not a member of 'std'|namespace \"std\" has no member "
-        r"\"(max|min)\"",
-        "std::max and std::min do not exist here. `::max` and `::min` do; what do they return for a NaN?",
-    ),
-    (r"M_PI", "M_PI does not exist here. Write the number: T(3.141592653589793)."),
-    (r"\bu?int(8|16|32)_t", "Of the sized integers only int64_t exists here. `int` has 32 bits."),
-    (r"numeric_limits", "std::numeric_limits does not exist here. INFINITY and NAN do."),
-    (
-        r"#include|cannot open source file|No such file",
-        "No header can be included; the math functions are there without.",
-    ),
-    (
-        r"ambiguous|more than one instance of overloaded",
-        "The compiler cannot choose between several versions of that function. For an integer T: convert "
-        "the argument first, to the type you mean.",
-    ),
-    (
-        r"expected (a )?['\"]?;",
-        "A semicolon is missing at the end of a statement, usually on the line named or the one before.",
-    ),
-    (
-        r"must (be|have) integral|invalid operands .*operator%|operator ?%",
-        "`%` is for integers. For floats there is fmod.",
-    ),
-    (
-        r"undefined|not declared|undeclared",
-        "Is that name spelt as in C++, and declared inside your code? Python's names do not reach the "
-        "kernel.",
-    ),
-)
-
-
-def advice(log: Log, case: Case) -> str:
-    """The next thing to think about for these errors."""
-    text = "\n".join(f"{fault.message}\n{fault.source}" for fault in log.errors)
-    for pattern, words in ADVICE:
-        if re.search(pattern, text):
-            return words or _parameters(case)
-    return "Read the message together with that line: what does the compiler expect there?"
-
-
-def _parameters(case: Case) -> str:
-    tensors = sum(isinstance(arg, torch.Tensor) for arg in case.args)
-    keywords = f" and then its keywords ({', '.join(case.kwargs)})" if case.kwargs else ""
-    return (
-        f"The kernel is called with {tensors} {'tensor' if tensors == 1 else 'tensors'}{keywords}, in this "
-        "order. How many parameters does your function have, and of which types?"
-    )
+    """One line, typographic quotes made plain, without the compiler's own options."""
+    message = _COMPILER_OPTION.sub("", message.replace("\u2018", "'").replace("\u2019", "'"))
+    return re.sub(r"\s+", " ", message).strip()

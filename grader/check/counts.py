@@ -48,7 +48,7 @@ def judge(exercise: Exercise, family: Family, outcome: Outcome, tally: Tally) ->
     moved = sum(event.bytes_read + event.bytes_written for event in launches)
     if size:
         tally.launches = max(tally.launches, len(launches))
-        tally.passes = max(tally.passes, moved / size)
+        tally.passes = max(tally.passes, _passes(exercise.limits.passes, moved, size))
     if family.steady and size:
         tally.compiles[family.name, dtype_name(outcome.case.dtype)] += len(compiles)
     return (
@@ -59,10 +59,17 @@ def judge(exercise: Exercise, family: Family, outcome: Outcome, tally: Tally) ->
 
 
 def _size(outcome: Outcome) -> int:
-    """Bytes of the call's result, or of its list of numbers as 4-byte elements."""
+    """Bytes of the call's result, or of its list of numbers as elements of the case's dtype."""
+    first = outcome.case.args[0]
     return result_bytes(outcome.case) or (
-        4 * len(outcome.case.args[0]) if isinstance(outcome.case.args[0], list) else 0
+        outcome.case.dtype.itemsize * len(first) if isinstance(first, list) else 0
     )
+
+
+def _passes(limit: float | None, moved: int, size: int) -> float:
+    """Passes over memory; beside a result of a few elements, the SCALARS that a call may read count none."""
+    passes = moved / size
+    return limit if limit is not None and limit * size < moved <= limit * size + SCALARS else passes
 
 
 def _fallback(exercise, outcome, launches, size) -> Finding | None:

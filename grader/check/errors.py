@@ -12,7 +12,8 @@ from pathlib import Path
 from grader.simgpu.jiterator import NoCompiler
 
 from ..exercises import Case, Exercise
-from . import compile_log, jit_source, show
+from . import compile_advice, compile_log, jit_source, show
+from .kernels import kernels_of
 from .verdict import Reason
 
 _OURS = str(Path(__file__).resolve().parents[1])
@@ -24,9 +25,20 @@ LONGEST = 200
 # (pattern on "Type: message", advice): the next thing to think about
 ADVICE = (
     (
-        r"KeyError: .*is not declared in function definition",
-        "Keywords must be declared with their default when the kernel is created: _create_jit_fn(code, "
-        "name=default).",
+        r"\d+ of input tensors tuple is not a Tensor",
+        "By position a kernel takes tensors only. Numbers go in by name: `kernel(x, alpha=alpha)`.",
+    ),
+    (
+        r"the kernel '.*' ran out of stack",
+        "It happens in the C++ text of your kernel: a function there calls itself. What ends that?",
+    ),
+    (
+        r"the kernel '.*' reached the end of a function",
+        "It happens in the C++ text of your kernel. Is there a `return` on every way through it?",
+    ),
+    (
+        r"(?s)the kernel '.*' (reads or writes|wrote outside|stopped at)",
+        "It happens in the C++ text of your kernel, not in Python. Which of its expressions can do that?",
     ),
     (
         r"AssertionError: Jiterator is only supported on CUDA",
@@ -95,8 +107,21 @@ def describe(error: BaseException, exercise: Exercise, candidate: object, case: 
     first = first if len(first) <= LONGEST else first[: LONGEST - 3] + "..."
     headline = f"{show.invocation(exercise, case)} raised {kind}" + (f": {first}" if first else "")
     told = f"{kind}: {text}"
+    if unknown := re.match(r"KeyError: '(\w+) is not declared in function definition", told):
+        return Told(Reason.RAISED, headline, lines, _keywords(unknown[1], candidate))
     advice = next((words for pattern, words in ADVICE if re.search(pattern, told)), "")
     return Told(Reason.RAISED, headline, lines, advice or _where_to_look(lines))
+
+
+def _keywords(unknown: str, candidate: object) -> str:
+    """Which keywords the learner's kernels declare, and how one is declared."""
+    kernels = kernels_of(candidate)
+    names = dict.fromkeys(f"`{name}`" for kernel in kernels for name in kernel.kwargs_dict)
+    declared = f"; your kernel declares {', '.join(names) or 'no keyword'}" if kernels else ""
+    return (
+        f"The call gives `{unknown}`{declared}. A keyword is declared with its default when the kernel is "
+        f"created: _create_jit_fn(code, {unknown}=default)."
+    )
 
 
 def _where_to_look(lines: tuple[str, ...]) -> str:
@@ -109,13 +134,14 @@ def _compile(exercise: Exercise, case: Case, log: compile_log.Log) -> Told:
     headline = f"your kernel does not compile for {show.dtype_name(case.dtype)}"
     first = log.errors[0] if log.errors else None
     lines = []
-    if first is not None:
+    # of braces that do not match, the compiler complains somewhere behind the learner's text
+    if first is not None and (first.line or not compile_advice.unbalanced(log.code)):
         lines.append(f"line {first.line}: {first.message}" if first.line else first.message)
         if first.source:
             lines.append(f"    {first.source.strip()}")
-    if len(log.errors) > 1:
-        lines.append(f"(and {len(log.errors) - 1} more; the first one is often the cause of the others)")
-    return Told(Reason.COMPILE, headline, tuple(lines), compile_log.advice(log, case))
+        if len(log.errors) > 1:
+            lines.append(f"(and {len(log.errors) - 1} more; the first one is often the cause of the others)")
+    return Told(Reason.COMPILE, headline, tuple(lines), compile_advice.advice(log, case))
 
 
 def _message(error: BaseException) -> str:

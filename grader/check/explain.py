@@ -29,14 +29,20 @@ class Told:
     explanation: str
 
 
-def tell(exercise: Exercise, findings: Sequence[Finding], passing: Sequence[Case], again: Again) -> Told:
+def tell(
+    exercise: Exercise,
+    candidate: object,
+    findings: Sequence[Finding],
+    passing: Sequence[Case],
+    again: Again,
+) -> Told:
     """Tell the first finding. `again` calls the answer once more on a case and judges the values."""
     first = findings[0]
     if first.diff is None:
         headline = first.headline or show.invocation(exercise, _shown(first.outcome.case))
         return Told(first.reason, headline, first.lines, first.explanation)
     valued = [finding for finding in findings if finding.diff is not None]
-    reason, explanation = patterns.explain(exercise, first, valued, passing)
+    reason, explanation = patterns.explain(exercise, candidate, first, valued, passing)
     if reason is not Reason.REMEMBERED and any(again(first.outcome.case) is None for _ in range(2)):
         reason, explanation = Reason.REMEMBERED, patterns.REMEMBERED  # the same call, made again, is right
     if reason is Reason.REMEMBERED:

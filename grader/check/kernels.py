@@ -17,17 +17,23 @@ def kernels_of(candidate: object) -> list[_JittedFunction]:
     if isinstance(candidate, functools.partial):
         return kernels_of(candidate.func)
     if isinstance(candidate, types.MethodType):
-        return kernels_of(candidate.__func__) + [v for v in _attributes(candidate.__self__) if _is_kernel(v)]
+        return kernels_of(candidate.__func__) + [v for v in _attributes(candidate.__self__) if is_kernel(v)]
     if not isinstance(candidate, types.FunctionType):
-        return [value for value in _attributes(candidate) if _is_kernel(value)]
+        return [value for value in _attributes(candidate) if is_kernel(value)]
     seen = [candidate.__globals__.get(name) for name in candidate.__code__.co_names]
     seen += [cell.cell_contents for cell in candidate.__closure__ or () if _filled(cell)]
     seen += candidate.__defaults__ or ()
-    return [value for value in seen if _is_kernel(value)]
+    return [value for value in seen if is_kernel(value)]
 
 
-def _is_kernel(value: object) -> bool:
+def is_kernel(value: object) -> bool:
+    """Is `value` what _create_jit_fn returns? Such a kernel remembers nothing between its calls."""
     return type(value) is _JittedFunction
+
+
+def calls_method(candidate: object, name: str) -> bool:
+    """Does the candidate's own Python code name the method or attribute?"""
+    return isinstance(candidate, types.FunctionType) and name in candidate.__code__.co_names
 
 
 def _attributes(value: object) -> list[object]:

@@ -17,6 +17,7 @@ from .judge import Finding
 class Clues:
     """What a pattern is recognised by.
 
+    candidate  the answer itself
     first    the finding that is shown
     alike    findings of wrong values for the same dtype
     passing  calls that were right
@@ -24,6 +25,7 @@ class Clues:
     """
 
     exercise: Exercise
+    candidate: object
     first: Finding
     alike: Sequence[Finding]
     passing: Sequence[Case]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 import torch
@@ -14,9 +13,10 @@ from ..exercises.wide import wide
 from .call import expected
 from .compare import difference
 from .judge import Finding, parameter
+from .kernels import calls_method, is_kernel
+from .keywords import unused_keyword
 from .matching import Clues, is_always, is_broadcast, is_finite, is_strided
 from .numbers import neighbours, precision, transformed
-from .show import number
 from .verdict import Reason
 
 Pattern = tuple[Reason, str]
@@ -30,9 +30,13 @@ REMEMBERED = (
 
 
 def explain(
-    exercise: Exercise, first: Finding, failing: Sequence[Finding], passing: Sequence[Case]
+    exercise: Exercise,
+    candidate: object,
+    first: Finding,
+    failing: Sequence[Finding],
+    passing: Sequence[Case],
 ) -> Pattern:
-    """Reason and explanation of `first`, the finding to be shown, a wrong value.
+    """Reason and explanation of `first`, the finding to be shown, a wrong value of `candidate`.
 
     failing   all findings of wrong values in this check, passing: the cases that were right
     """
@@ -45,7 +49,8 @@ def explain(
     if is_finite(first):  # NaN and infinities hide what happens to plain numbers
         alike = [f for f in alike if is_finite(f)]
     failed = {f.outcome.case.dtype for f in failing}
-    clues = Clues(exercise, first, alike[:MOST], passing, [case for case in passing if case.dtype in failed])
+    rivals = [case for case in passing if case.dtype in failed]
+    clues = Clues(exercise, candidate, first, alike[:MOST], passing, rivals)
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for recognise in (
@@ -55,6 +60,7 @@ def explain(
             _old_answers,
             _tail,
             _variants,
+            unused_keyword,
             _nan,
             transformed,
             precision,
@@ -96,16 +102,21 @@ def _inputs(clues: Clues) -> Iterator:
             clues.exercise, clues.alike, lambda f, p=position: _input(f, p)
         ):
             name = parameter(clues.exercise, position)
-            hint = (
-                " (`.double()` converts to the type float64; it does not multiply.)"
-                if clues.exercise.returns == "list"
-                else ""
-            )
-            yield (
-                None,
-                f"The result equals {name}: nothing was done to it.{hint} What should happen to each "
-                "element?",
-            )
+            yield None, f"The result equals {name}: nothing was done to it{_instead(clues)}"
+
+
+def _instead(clues: Clues) -> str:
+    """How an input may have come out unchanged, as the end of a sentence."""
+    if calls_method(clues.candidate, "double"):
+        return (
+            ". (`.double()` converts to the type float64; it does not multiply.) What should happen to each "
+            "element?"
+        )
+    keywords = clues.first.outcome.case.kwargs
+    if keywords and not is_kernel(clues.candidate):
+        name = next(iter(keywords))
+        return f", and {name} has no effect. Does your call hand it to the kernel, by name: `{name}={name}`?"
+    return ". What should happen to each element?"
 
 
 def _input(finding: Finding, position: int) -> np.ndarray:
@@ -159,18 +170,6 @@ def _variants(clues: Clues) -> Iterator:
             clues.exercise, clues.rivals, variant
         ):
             yield None, variant.says
-    for keywords in [case.kwargs for case in clues.passing if case.kwargs][:MOST]:
-        if is_always(
-            clues.exercise,
-            clues.alike,
-            lambda f, k=keywords: expected(clues.exercise, replace(f.outcome.case, kwargs=k)).value,
-        ):
-            given = ", ".join(f"{name}={number(value)}" for name, value in keywords.items())
-            yield (
-                Reason.REMEMBERED,
-                f"These values are right for {given}, which an earlier call gave: the function remembers "
-                "it. What does it keep between calls?",
-            )
 
 
 def _fits(exercise: Exercise, right: Sequence[Case], variant) -> bool:
@@ -193,8 +192,8 @@ def _nan(clues: Clues) -> Iterator:
     if np.isnan(clues.first.want.value.ravel()[index]):
         yield (
             Reason.NAN_MASK,
-            "NaN was lost. In C++ every comparison with NaN is false, and max and min return the other "
-            "number. Which way does a NaN take through your code?",
+            "NaN was lost. In C++ `<`, `>`, `<=`, `>=` and `==` are false for NaN, and max and min return "
+            "the other number. Which way does a NaN take through your code?",
         )
     else:
         yield (

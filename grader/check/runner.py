@@ -10,7 +10,7 @@ from grader import simgpu
 
 from ..exercises import Case, Exercise
 from ..exercises.draw import Draw
-from . import attempt, counts, jit_source, warm
+from . import attempt, counts, jit_source, printed, warm
 from .call import call
 from .explain import tell
 from .judge import Finding, judge
@@ -47,7 +47,8 @@ def check(exercise: Exercise, candidate: object, seed: int | None = None) -> Ver
             Reason.NOT_ATTEMPTED,
             headline=f"{exercise.entry} is not written yet",
             gpu=_gpu(),
-            explanation="Write it in the cell above, run that cell, and check again. hint() helps to begin.",
+            explanation="Write it in the cell above, run that cell, and check again. If its cell stopped "
+            "with an error, begin there. hint() helps.",
         )
     complaint = attempt.complaint(exercise, candidate)
     if complaint is not None:
@@ -72,6 +73,13 @@ def _gpu() -> str:
 
 
 def _verdict(exercise: Exercise, candidate: Callable, seed: int) -> Verdict:
+    with printed.kept_back() as output:
+        verdict = _judged(exercise, candidate, seed)
+    said = output.warning()
+    return replace(verdict, warnings=(*verdict.warnings, said)) if said else verdict
+
+
+def _judged(exercise: Exercise, candidate: Callable, seed: int) -> Verdict:
     with simgpu.recording(fresh=True) as trace:
         run = _run(exercise, candidate, seed, trace.events)
         warnings = _warnings(exercise, candidate, run)
@@ -83,9 +91,10 @@ def _verdict(exercise: Exercise, candidate: Callable, seed: int) -> Verdict:
             return _passed(exercise, run, warnings)
         told = tell(
             exercise,
+            candidate,
             found,
             run.passing,
-            lambda case: judge(exercise, candidate, call(candidate, case, trace.events)),
+            lambda case: judge(exercise, candidate, call(exercise, candidate, case, trace.events)),
         )
     return Verdict(
         exercise.id,
@@ -111,7 +120,7 @@ def _run(exercise: Exercise, candidate: Callable, seed: int, events: list) -> Ru
             total += 1
             if case.dtype in hopeless:
                 continue
-            outcome = call(candidate, case, events, before)
+            outcome = call(exercise, candidate, case, events, before)
             before = outcome.placed
             finding = judge(exercise, candidate, outcome)
             if finding is not None:

@@ -60,7 +60,7 @@ def _standing(exercise, record) -> tuple[str, str, str]:
     if record is None:
         return f"0 of {exercise.points}", "not started", ""
     state = "passed" if record.passed else "not passed yet"
-    if record.attempts:
+    if record.attempts and not record.passed:
         state += f" ({plural(record.attempts, 'try', 'tries')})"
     help_used = [plural(record.hints, "hint")] if record.hints else []
     help_used += ["solution"] if record.solution_seen else []

@@ -3,4 +3,4 @@
 
 def plural(count: float, one: str, many: str = "") -> str:
     """Return the number without a needless fraction, then its word: `1 launch`, `2.5 passes`."""
-    return f"{count:.3g} {one if count == 1 else many or one + 's'}"
+    return f"{round(count, 2):.12g} {one if count == 1 else many or one + 's'}"

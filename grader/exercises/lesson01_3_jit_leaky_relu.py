@@ -101,8 +101,9 @@ EXERCISES = [
         hints=(
             "Each element decides for itself. C++ has an expression that chooses between two values, "
             "shorter than if and else.",
-            "`condition ? a : b` is a when the condition holds, else b. Every comparison with NaN is "
-            "false, so NaN goes to b. Is what stands there still NaN for a NaN?",
+            "`condition ? a : b` is a when the condition holds, else b. `<`, `>`, `<=`, `>=` and `==` are "
+            "false when NaN stands on either side, so with them NaN goes to b. Is what stands there still "
+            "NaN for a NaN?",
             "`x > 0 ? ... : ...` with x in one place and the product of the two parameters in the other; "
             "slope is a second parameter of type T, and `slope=0.01` is given to _create_jit_fn.",
         ),

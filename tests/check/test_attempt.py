@@ -61,3 +61,21 @@ def test_what_cannot_be_called_is_told_so(candidate, words):
     verdict = check(exercises.get("jit-add"), candidate)
     assert (verdict.values, verdict.reason) == (Values.ERROR, Reason.NOT_CALLABLE)
     assert words in f"{verdict.headline} {verdict.explanation}"
+
+
+@pytest.mark.parametrize("exercise_id", ["hello-gpu", "jit-add"])
+def test_a_name_in_quotes_is_told_to_drop_them(exercise_id):
+    exercise = exercises.get(exercise_id)
+    verdict = check(exercise, exercise.entry)
+    assert verdict.reason is Reason.NOT_CALLABLE
+    assert verdict.explanation == f"Hand over the function itself, without quotes: check({exercise.entry})."
+
+
+def test_a_string_for_a_python_function_does_not_speak_of_kernels():
+    verdict = check(exercises.get("hello-gpu"), "def double_on_gpu(values): ...")
+    assert "kernel" not in str(verdict) and "jit" not in str(verdict)
+
+
+def test_what_is_not_written_may_have_failed_in_its_cell():
+    verdict = check(exercises.get("jit-add"), None)
+    assert "If its cell stopped with an error, begin there." in verdict.explanation

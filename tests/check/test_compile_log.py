@@ -1,7 +1,7 @@
 import torch
 
 from grader import exercises
-from grader.check import compile_log, errors
+from grader.check import compile_advice, compile_log, errors
 from grader.check.kernels import kernels_of
 
 CODE = """template <typename T>
@@ -52,7 +52,7 @@ def test_an_error_outside_the_learners_lines_has_no_line_but_advice():
     )
     log = compile_log.read(RuntimeError(message), message, kernel())
     assert log.errors[0].line is None
-    advice = compile_log.advice(log, case())
+    advice = compile_advice.advice(log, case())
     assert "called with 2 tensors" in advice and "How many parameters" in advice
 
 

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 import torch
 
@@ -97,12 +99,53 @@ def test_a_long_message_is_cut():
     assert len(check(HELLO, double_on_gpu).headline) < 400
 
 
-def test_an_interrupt_passes_through():
-    def double_on_gpu(values):
-        raise KeyboardInterrupt
+def test_an_interrupt_passes_through_and_says_what_ran():
+    stopped = cell("def double_on_gpu(values):\n    raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt) as caught:
+        check(HELLO, stopped)
+    message = str(caught.value)
+    assert re.match(r"stopped while double_on_gpu\(\[.*\]\), float32 ran \(0 s\): does a loop", message)
+    assert message.endswith("\nyour line 2: raise KeyboardInterrupt")
+    assert caught.value.__suppress_context__
 
-    with pytest.raises(KeyboardInterrupt):
-        check(HELLO, double_on_gpu)
+
+def jit(text, **keywords):
+    return torch.cuda.jiterator._create_jit_fn(f"template <typename T> T f({text}", **keywords)
+
+
+SCALE = "T x, T alpha) { return alpha * x; }"
+
+
+@pytest.mark.parametrize(
+    "exercise_id, make, words",
+    [
+        (
+            "compile-once",
+            lambda: (lambda k: lambda x, alpha: k(x, alpha))(jit(SCALE, alpha=1.0)),
+            "Numbers go in by name: `kernel(x, alpha=alpha)`",
+        ),
+        (
+            "compile-once",
+            lambda: (lambda k: lambda x, alpha: k(x, alpha=alpha))(jit(SCALE, a=1.0, b=2.0)),
+            "The call gives `alpha`; your kernel declares `a`, `b`.",
+        ),
+        ("jit-saxpy", lambda: jit("T x, T y) { return x + y; }"), "your kernel declares no keyword."),
+        (
+            "jit-add",
+            lambda: jit("T x, T y) { T z = x + y; }"),
+            "in the C++ text of your kernel. Is there a `return`",
+        ),
+        (
+            "jit-add",
+            lambda: jit("T x, T y) { return f(x, y) + y; }"),
+            "in the C++ text of your kernel: a function there calls itself",
+        ),
+    ],
+)
+def test_what_a_kernel_met_is_told_as_the_kernels(exercise_id, make, words):
+    verdict = check(exercises.get(exercise_id), make())
+    assert (verdict.values, verdict.reason) == (Values.ERROR, Reason.RAISED)
+    assert words in verdict.explanation, verdict
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,67 @@ def test_the_pattern_is_named(exercise, make, words):
     assert words in verdict.explanation, verdict
 
 
+SCALE = "T f(T x, T alpha) { return alpha * x; }"
+
+
+@pytest.mark.parametrize(
+    "exercise_id, make, words",
+    [
+        (
+            "jit-saxpy",
+            lambda: kernel("T f(T x, T y, T a) { return 2.5f * x + y; }", alpha=1.0),
+            "alpha has no effect: 2.5 is always used, whatever the call says. Where does your code use",
+        ),
+        (
+            "jit-leaky-relu",
+            lambda: kernel("T f(T x, T s) { return x > 0 ? x : T(-.25) * x; }", slope=0.01),
+            "slope has no effect: -0.25 is always used",
+        ),
+        (
+            "compile-once",
+            lambda: (lambda k: lambda x, alpha: k(x))(kernel(SCALE, alpha=1.0)),
+            "alpha has no effect. Does your call hand it to the kernel, by name: `alpha=alpha`?",
+        ),
+        (
+            "compile-once",
+            lambda: (lambda k: lambda x, alpha: k(x))(kernel(SCALE, alpha=2.5)),
+            "alpha has no effect: 2.5 is always used, whatever the call says. Does your call hand alpha to",
+        ),
+        (
+            "compile-once",
+            lambda: (lambda k: lambda x, alpha: k(x, alpha=0.75))(kernel(SCALE, alpha=1.0)),
+            "alpha has no effect: 0.75 is always used",
+        ),
+    ],
+)
+def test_a_keyword_without_effect_is_named_and_not_called_memory(exercise_id, make, words):
+    for seed in range(1, 6):  # with some seeds the first call happens to give that number
+        verdict = check(exercises.get(exercise_id), make(), seed=seed)
+        assert verdict.reason is Reason.VALUE and words in verdict.explanation, verdict
+
+
+def test_an_unchanged_input_does_not_speak_of_double_by_itself():
+    verdict = check(exercises.get("hello-gpu"), lambda v: torch.tensor(v, device="cuda").tolist())
+    assert "nothing was done to it" in verdict.explanation and "double" not in verdict.explanation
+
+
+def test_double_is_explained_where_the_code_has_it():
+    verdict = check(exercises.get("hello-gpu"), lambda v: torch.tensor(v, device="cuda").double().tolist())
+    assert "`.double()` converts to the type float64" in verdict.explanation
+
+
+def test_which_comparisons_are_false_for_nan():
+    verdict = check(LEAKY, kernel("T f(T x, T s) { return x > 0 ? x : x < 0 ? s * x : T(0); }", slope=0.01))
+    assert "`<`, `>`, `<=`, `>=` and `==` are false for NaN" in verdict.explanation
+    assert "`<`, `>`, `<=`, `>=` and `==` are false" in LEAKY.hints[1]
+
+
+def test_a_small_tensor_beside_the_inputs_is_no_pass_over_memory():
+    k = kernel("T f(T x, T y, T a) { return a * x + y; }")
+    verdict = check(SAXPY, lambda x, y, alpha=1.0: k(x, y, torch.tensor(alpha, device="cuda", dtype=x.dtype)))
+    assert verdict.passed and verdict.counts["passes"] == SAXPY.limits.passes
+
+
 def test_a_pattern_that_only_sometimes_holds_is_not_named():
     """For slopes above 1 `max` looks like swapped branches; the calls that were right say otherwise."""
     for _ in range(5):

@@ -38,7 +38,7 @@ WRONG = Verdict(
     Reason.NAN_MASK,
     headline="leaky_relu([nan, -1, 0, 2], slope=0.1), float32",
     lines=("expected  [nan, -0.1, 0, 2]", "got       [0, -0.1, 0, 2]       first bad index 0"),
-    explanation="NaN was lost. In C++ every comparison with NaN is false, so `x > 0 ? x : 0` sends NaN to "
+    explanation="NaN was lost. In C++ `nan > 0` is false, as is `nan < 0`, so `x > 0 ? x : 0` sends NaN to "
     "the second branch. Which branch keeps it?",
     warnings=("`0.5` is a double: write `T(0.5)`.",),
     families={"sizes": (12, 12), "special values": (3, 4)},

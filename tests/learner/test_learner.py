@@ -78,6 +78,14 @@ def test_the_seed_reaches_the_check(monkeypatch):
     assert seen == [None, 3]
 
 
+@pytest.mark.parametrize("seed", ["x", -1, 2.5, True])
+def test_a_seed_that_is_none_is_told_so(seed, verdict_of, progress):
+    verdict_of(PASS)
+    shown = grader.exercise("jit-add").check(print, seed=seed)
+    assert isinstance(shown, Rendered) and f"whole number, not negative; this one is {seed!r}" in shown.text
+    assert progress.records() == {}
+
+
 def test_checks_are_counted_and_a_pass_is_kept(verdict_of, progress):
     for outcome in (WRONG, PASS, WRONG):
         verdict_of(outcome)
@@ -106,6 +114,16 @@ def test_an_interrupted_check_leaves_the_progress_alone(verdict_of, progress):
     with pytest.raises(KeyboardInterrupt):
         grader.exercise("jit-add").check(print)
     assert progress.path.read_bytes() == before
+
+
+def test_an_interrupt_keeps_its_message_and_not_our_stack(verdict_of):
+    for stop, said in ((KeyboardInterrupt("stopped while f ran"), "stopped while f ran"),
+                       (KeyboardInterrupt(), "the check was stopped")):  # fmt: skip
+        verdict_of(stop)
+        with pytest.raises(KeyboardInterrupt, match=said) as caught:
+            grader.exercise("jit-add").check(print)
+        assert caught.value.__suppress_context__
+        assert len(traceback.extract_tb(caught.value.__traceback__)) == 2  # this line, and check
 
 
 def test_a_damaged_progress_file_does_not_stop_a_check(verdict_of, progress, capsys):

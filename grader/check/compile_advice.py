@@ -1,0 +1,135 @@
+"""What to think about next when a kernel does not compile."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+from ..exercises import Case
+from .compile_log import SEMICOLON, Log
+from .jit_source import blank_comments
+
+_PAIRS = (("braces", "{", "}"), ("parentheses", "(", ")"), ("brackets", "[", "]"))
+_POINTER_PARAMETER = re.compile(r"\b\w+\s*\*+\s*(\w+)\s*[,)][^;{}]*\{")
+# words that may stand in front of another one
+_WORD = re.compile(
+    r"return|else|const|static|constexpr|inline|unsigned|signed|long|short|int|float|double|bool|char|auto|"
+    r"void|typename|class|struct|case|new|using|namespace|template|and|or|not"
+)
+
+# (pattern on all messages and the lines they name, advice); None: the parameters are told
+ADVICE = (
+    (
+        r"no instance of function.* matches the argument list|no matching function for call to|too "
+        r"(many|few) arguments",
+        None,
+    ),
+    (
+        r"std::max|std::min|'(max|min)' is not a member of 'std'|namespace \"std\" has no member "
+        r"\"(max|min)\"",
+        "std::max and std::min do not exist here. `::max` and `::min` do; what do they return for a NaN?",
+    ),
+    (r"M_PI", "M_PI does not exist here. Write the number: T(3.141592653589793)."),
+    (r"\bu?int(8|16|32)_t", "Of the sized integers only int64_t exists here. `int` has 32 bits."),
+    (r"numeric_limits", "std::numeric_limits does not exist here. INFINITY and NAN do."),
+    (
+        r"#include|cannot open source file|No such file",
+        "No header can be included; the math functions are there without.",
+    ),
+    (r"stray '#'|unrecognized token.*\n.*#", "In C++ a comment starts with `//`, not with `#`."),
+    (
+        r"ambiguous|more than one instance of overloaded",
+        "The compiler cannot choose between several versions of that function. For an integer T: convert "
+        "the argument first, to the type you mean.",
+    ),
+    (
+        r"(?i)returning 'void'|void expression|void value|void function|\"void\"|type 'void'|return type "
+        r"does not match",
+        "`void` promises no result. The function must return the value of one element: write `T` in front "
+        "of its name, and `return`.",
+    ),
+    (
+        r"neither array nor pointer|subscripted value|pointer-to-object type",
+        "Each parameter is one element already, not an array: use it without an index.",
+    ),
+    (
+        r"must (be|have) integral|invalid operands .*operator%|operator ?%",
+        "`%` is for integers. For floats there is fmod.",
+    ),
+    (
+        r"undefined|not declared|undeclared",
+        "Is that name spelt as in C++, and declared inside your code? Python's names do not reach the "
+        "kernel.",
+    ),
+)
+
+
+def advice(log: Log, case: Case) -> str:
+    """The next thing to think about for these errors."""
+    named = [fault for fault in log.errors if fault.line]
+    if words := unbalanced(log.code) or _python(blank_comments("\n".join(f.source for f in named))):
+        return words
+    pointer = _POINTER_PARAMETER.search(blank_comments(log.code))
+    if pointer and any("*" in fault.message or "argument" in fault.message for fault in log.errors):
+        name = pointer[1]
+        return (
+            f"Parameters are the values of one element, not pointers: write `T {name}`, and `{name}` itself "
+            f"where you wrote `*{name}` or `{name}[...]`."
+        )
+    if named and SEMICOLON.search(named[0].message):
+        return _semicolon(named[0].source, log.code)
+    text = "\n".join(f"{fault.message}\n{fault.source}" for fault in log.errors)
+    for pattern, words in ADVICE:
+        if re.search(pattern, text):
+            return words or _parameters(case)
+    if named:
+        return "Read the message together with that line: what does the compiler expect there?"
+    return (
+        "No line of yours is named: the error shows where your function is called, with the value of one "
+        "element for each parameter. Do its parameters and its return type fit that?"
+    )
+
+
+def unbalanced(code: str) -> str:
+    """Which braces, parentheses or brackets do not match, with their counts; "" if all do."""
+    text = blank_comments(code)
+    for name, left, right in _PAIRS:
+        opened, closed = text.count(left), text.count(right)
+        if opened != closed:
+            return (
+                f"The {name} do not match: {opened} open `{left}`, {closed} closed `{right}`. Which one has "
+                "no partner?"
+            )
+    return ""
+
+
+def _python(lines: str) -> str:
+    """What in these lines is Python's and not C++'s; "" if nothing is seen."""
+    if re.search(r"[\w)\]](?<!\belse)[ \t]+if\b.+\belse\b", lines):
+        return "This is Python's `a if c else b`. C++ writes it `c ? a : b`."
+    if re.search(r"[\w)\]][ \t]*\*\*[ \t]*[\w(+-]", lines):
+        return "C++ has no `**`. Multiply (`x * x`), or call pow(x, y)."
+    if re.search(r"\b(if|while)[ \t]+(?!constexpr)[^(\s]", lines):
+        return "C++ wants the condition of an `if` in parentheses, and no colon: `if (x > 0) ...;`."
+    return ""
+
+
+def _semicolon(source: str, code: str) -> str:
+    types = {"T", *re.findall(r"(?:typename|class)\s+(\w+)", code)}
+    for first, second in re.findall(r"(?<![\w.])([\w.]+)[ \t]+(?=(\w+))", blank_comments(source)):
+        if first not in types and not _WORD.fullmatch(first) and not _WORD.fullmatch(second):
+            return (
+                f"Something is missing between `{first}` and `{second}`: an operator (`*`, `+`, ...), or a "
+                "semicolon if a statement ends there."
+            )
+    return "A semicolon is missing at the end of a statement on that line."
+
+
+def _parameters(case: Case) -> str:
+    tensors = sum(isinstance(arg, torch.Tensor) for arg in case.args)
+    keywords = f" and then its keywords ({', '.join(case.kwargs)})" if case.kwargs else ""
+    return (
+        f"The kernel is called with {tensors} {'tensor' if tensors == 1 else 'tensors'}{keywords}, in this "
+        "order. How many parameters does your function have, and of which types?"
+    )

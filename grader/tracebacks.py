@@ -1,0 +1,33 @@
+"""Notebook tracebacks of the learner's own lines only."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+
+def of_their_lines(error: BaseException) -> None:
+    """Let IPython show `error` without the frames of ours and of packages. Elsewhere nothing changes."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    if not shell:
+        return
+
+    def render() -> list[str]:
+        theirs = _theirs(error.__traceback__) or error.__traceback__
+        return shell.InteractiveTB.structured_traceback(type(error), error, theirs, tb_offset=0)
+
+    error._render_traceback_ = render
+
+
+def _theirs(trace: types.TracebackType | None) -> types.TracebackType | None:
+    from grader.check.errors import is_learners  # not before it is needed: `import grader` stays quick
+
+    kept = []
+    while trace is not None:
+        kept += [trace] if is_learners(trace.tb_frame.f_code.co_filename) else []
+        trace = trace.tb_next
+    below = None
+    for step in reversed(kept):
+        below = types.TracebackType(below, step.tb_frame, step.tb_lasti, step.tb_lineno)
+    return below

@@ -1,0 +1,83 @@
+"""A kernel that does not compile: the line that is at fault, and what to think about next."""
+
+import pytest
+import torch
+
+from grader import exercises
+from grader.check import Reason, check, compile_log
+
+SAXPY = exercises.get("jit-saxpy")
+HEAD = "template <typename T>\nT saxpy(T x, T y, T alpha) "
+
+
+def checked(code):
+    verdict = check(SAXPY, torch.cuda.jiterator._create_jit_fn(code, alpha=1.0))
+    assert verdict.reason is Reason.COMPILE, verdict
+    return verdict
+
+
+@pytest.mark.parametrize(
+    "body, line, source",
+    [
+        ("{\n  T z = alpha * x\n  return z + y;\n}", 3, "T z = alpha * x"),
+        ("{\n  T z = alpha * x  // a remark\n\n  return z + y;\n}", 3, "T z = alpha * x  // a remark"),
+        ("{\n  T z = alpha * x;\n  z = z + y\n  return z;\n}", 4, "z = z + y"),
+        ("{\n  return alpha * x\n    + y\n}", 4, "+ y"),
+        ("{\n  if (x > 0)\n    return x\n  return alpha * x + y;\n}", 4, "return x"),
+    ],
+)
+def test_a_missing_semicolon_is_shown_on_its_own_line(body, line, source):
+    verdict = checked(HEAD + body)
+    assert verdict.lines[0].startswith(f"line {line}: expected")
+    assert verdict.lines[1] == f"    {source}"
+    assert "semicolon is missing" in verdict.explanation
+
+
+def test_nvrtc_names_the_next_line_and_the_learner_reads_the_right_one():
+    code = HEAD + "{\n  T z = alpha * x\n  return z + y;\n}"
+    message = f'  {code}\ndefault_program(4): error: expected a ";"\n1 error detected'
+    kernel = torch.cuda.jiterator._create_jit_fn(code, alpha=1.0)
+    (fault,) = compile_log.read(RuntimeError(message), message, kernel).errors
+    assert (fault.line, fault.source.strip()) == (3, "T z = alpha * x")
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ("{\n  if (x > 0) {\n  return alpha * x + y;\n}", "braces do not match: 2 open `{`, 1 closed `}`"),
+        ("{\n  return alpha * x + y;\n}}", "braces do not match: 1 open `{`, 2 closed `}`"),
+        ("{ return (alpha * x + y; }", "parentheses do not match: 2 open `(`, 1 closed `)`"),
+        ("{ return alpha * x + y if x > 0 else y; }", "C++ writes it `c ? a : b`"),
+        ("{\n  T z = x if x > 0 else y;\n  return z;\n}", "C++ writes it `c ? a : b`"),
+        ("{ return alpha x + y; }", "missing between `alpha` and `x`: an operator"),
+        ("{ return alpha**1 * x + y; }", "C++ has no `**`"),
+        ("{ if x > 0: return x; else return y; }", "in parentheses, and no colon"),
+        ("{ # scaled\n  return alpha * x + y; }", "a comment starts with `//`"),
+        ("{ return alpha * x[0] + y; }", "one element already"),
+    ],
+)  # fmt: skip
+def test_advice(body, words):
+    assert words in checked(HEAD + body).explanation
+
+
+def test_unbalanced_braces_show_no_line_that_is_not_theirs():
+    verdict = checked(HEAD + "{\n  if (x > 0) {\n    return x;\n  return alpha * x + y;\n}")
+    assert verdict.lines == () and "that line" not in verdict.explanation
+
+
+@pytest.mark.parametrize("parameters", ["T* x, T* y, T alpha", "T *x, T *y, T alpha"])
+def test_pointer_parameters(parameters):
+    verdict = checked(f"template <typename T>\nT saxpy({parameters}) {{ return alpha * *x + *y; }}")
+    assert "write `T x`" in verdict.explanation
+
+
+@pytest.mark.parametrize("body", ["{ return alpha * x + y; }", "{ alpha * x + y; }"])
+def test_void_promises_no_result(body):
+    verdict = checked(HEAD.replace("\nT ", "\nvoid ") + body)
+    assert "`void` promises no result" in verdict.explanation
+    assert "-f" not in verdict.lines[0]
+
+
+def test_words_for_operators_are_cpp():
+    text = "{ return (x > 0 and y > 0) or not (x > 0) ? alpha * x + y : alpha * x + y; }"
+    assert check(SAXPY, torch.cuda.jiterator._create_jit_fn(HEAD + text, alpha=1.0)).passed
