@@ -103,7 +103,7 @@ def activate(mode: str | None = None) -> None:
         if mode == "real" and is_simulated():
             deactivate()
         chosen = _decide(mode)
-        if chosen == "sim":
+        if chosen == "sim" and not is_simulated():
             _install()
         _mode = chosen
 

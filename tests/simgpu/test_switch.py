@@ -148,3 +148,15 @@ def test_asking_for_the_real_one_by_argument_without_one():
         assert python(code).startswith("RuntimeError")
     with pytest.raises(ValueError, match="'sim'"):
         simgpu.activate("fast")
+
+
+def test_activating_twice_patches_once():
+    code = """
+import grader, torch
+from grader import simgpu
+simgpu.activate("sim")
+simgpu.activate("sim")
+simgpu.deactivate()
+print(torch.cuda.is_available(), simgpu.is_simulated())
+"""
+    assert python(code) == "False False"

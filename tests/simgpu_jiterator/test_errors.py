@@ -9,7 +9,7 @@ import types
 import pytest
 import torch
 
-from grader.simgpu.jiterator import NoCompiler, compiler
+from grader.simgpu.jiterator import NoCompiler, compiler, errors
 
 create = torch.cuda.jiterator._create_jit_fn
 
@@ -130,3 +130,12 @@ def test_a_compiler_that_cxx_names_but_is_not_there(monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler -O2")
     with pytest.raises(NoCompiler, match="CXX names the compiler 'no-such-compiler'"):
         compiler.command()
+
+
+def test_a_header_that_asks_for_another_is_refused_by_its_own_name():
+    code = "template <typename T> T f(T x) { return x; }\n#include <deep.h>\n"
+    log = "/usr/include/deep.h:3:10: fatal error: deeper.h: No such file or directory\n"
+    found = errors.from_log(log, code, "f", "float32", "f(float)")
+    (line,) = found.compile_log
+    assert (line.line, line.text) == (2, "#include <deep.h>")
+    assert line.message == 'cannot open source file "deep.h"'

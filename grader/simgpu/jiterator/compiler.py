@@ -128,6 +128,8 @@ def run(arguments: list[str], text: str | None = None, kernel: bool = True) -> s
 
 def fingerprint() -> str:
     """Changes with the compiler, the kind of processor and the code that kernels are compiled with."""
+    if not os.path.exists(command()[0]):  # it was there when last looked for
+        _command.cache_clear()
     return _fingerprint(tuple(command()))
 
 

@@ -34,6 +34,7 @@ _WORDS = [
     (r"exception handling disabled.*", r"device code does not support exception handling"),
     (r"(\S+): No such file or directory", r'cannot open source file "\1"'),
 ]  # fmt: skip
+_INCLUDE = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)""", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,10 @@ def from_log(log: str, code: str, name: str, dtypes: str, call: str) -> RuntimeE
         entry = Line(number, column, text, reword(match[3]))
         if entry.message not in [e.message for e in found if e.line == number]:
             found.append(entry)
+    # A header that lies somewhere all the same asks for others: what was asked for is what there is not.
+    if not found and "No such file" in log and (header := _INCLUDE.search(code)):
+        number = code.count("\n", 0, header.start(1)) + 1
+        found = [Line(number, 1, lines[number - 1], f'cannot open source file "{header[1]}"')]
     if not found:
         first = _ELSEWHERE.search(log)
         found = [Line(0, 0, call, reword(first[1]) if first else "does not compile")]
