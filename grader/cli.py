@@ -44,6 +44,14 @@ def _course_folder() -> Path:
     return here if (here / "notebooks").is_dir() else Path(__file__).resolve().parent.parent
 
 
+def _need_a_compiler() -> None:
+    """Without one every answer would fail on the simulated GPU, which must cost nobody any points."""
+    from grader import diagnosis, simgpu
+
+    if simgpu.is_simulated() and (found := diagnosis.cpp_compiler()).status != "ok":
+        _stop(f"nothing can be checked without a C++ compiler: {found.detail}. To mend it: {found.fix}")
+
+
 def _exercises() -> dict:
     from grader import exercises
 
@@ -98,7 +106,11 @@ def check(
     timeout: _Timeout = 300,
     memory: _Memory = 4,
 ) -> None:
-    """Run the answer cells of notebooks and check them. Nothing is written."""
+    """Run the answer cells of notebooks and check them. Nothing is written.
+
+    Exit code: 0 if every exercise of every notebook passes, 1 if one does not, 2 if a file is no notebook
+    (the others are checked all the same) or nothing can be checked here.
+    """
     for path in notebooks:
         if not path.exists():
             _stop(f"there is no file {path}")
@@ -106,16 +118,22 @@ def check(
             _stop(f"{path} is a folder; name the notebooks in it")
     from grader.course import grade, report
 
+    _need_a_compiler()
     settings = grade.Settings(timeout, int(memory * 2**30), threads=os.cpu_count() or 1)
     exercises = _exercises()
-    good = True
+    code = 0
     for number, path in enumerate(notebooks):
         result = grade.judge(grade.prepare(path, exercises), exercises, settings)
         if result.status in ("corrupt", "empty"):
-            _stop(f"{path} is not a notebook: {result.notes[0]}")
+            typer.echo(f"grader: {path} is not a notebook: {result.notes[0]}", err=True)
+            code = 2
+            continue
         typer.echo(("\n" if number else "") + report.of(str(path), result, exercises))
-        good = good and report.accepted(result, require_speed)
-    raise typer.Exit(0 if good else 1)
+        if not report.accepted(result, require_speed):
+            code = max(code, 1)
+            if report.accepted(result, require_speed=False):
+                typer.echo(f"\n{report.speed_asked_for(result)}")
+    raise typer.Exit(code)
 
 
 @app.command()
@@ -123,8 +141,13 @@ def release(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; fail if notebooks/ has drifted.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite also notebooks in which somebody has answered.")
+    ] = False,
 ) -> None:
-    """Make notebooks/ from solutions/."""
+    """Make notebooks/ from solutions/. A notebook in which an answer cell holds neither the starter nor the
+    solution is not overwritten.
+    """
     from grader.course import drift
     from grader.course import release as making
 
@@ -138,7 +161,7 @@ def release(
             typer.echo(line)
         raise typer.Exit(1 if found else 0)
     try:
-        changed = making.release(solutions, notebooks, _exercises())
+        changed = making.release(solutions, notebooks, _exercises(), force)
     except making.ReleaseError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
@@ -167,15 +190,26 @@ def grade(
 ) -> None:
     """Grade a folder of notebooks into BOOK/gradebook.csv and one JSON file each. Started again, it goes
     on where it was.
+
+    Columns of the gradebook: `learner` is the first folder inside HANDINS (deep/er/x.ipynb: deep), or the
+    file's name if it lies in none. `max` is what the exercises of the notebook's lessons are worth; for a
+    file that cannot be read, the same as for all others if they are of one lesson, else it stays empty.
+    `status` says how a hand-in ended, apart from its `score`.
+
+    A folder in HANDINS that is an earlier BOOK is not looked into. Exit code: 0, or 1 if a hand-in could not
+    be graded through no fault of its own (status infrastructure), or 2 if nothing can be graded here.
     """
     if not handins.is_dir():
         _stop(f"there is no folder {handins}")
     if out.exists() and not out.is_dir():
         _stop(f"{out} is a file; --out names a folder")
+    if out.resolve() == handins.resolve():
+        _stop("the results cannot go among the hand-ins; let --out name another folder")
     from grader.course import batch, book, report
     from grader.course.grade import Settings
 
-    found, others = batch.find(handins, out)
+    _need_a_compiler()
+    found, others, books = batch.find(handins, out)
     if not found:
         _stop(f"there is no notebook in {handins}")
     made_with, real_gpu = _made_with()
@@ -192,7 +226,7 @@ def grade(
         rows = batch.run(found, out, _exercises(), settings, jobs, made_with, say)
     except book.BookBusy as error:
         _stop(str(error))
-    typer.echo("\n" + report.batch(rows, len(kept), others))
+    typer.echo("\n" + report.batch(rows, len(kept), others, books))
     typer.echo(f"the gradebook is {out / 'gradebook.csv'}")
     raise typer.Exit(1 if any(row["status"] == "infrastructure" for row in rows) else 0)
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
@@ -49,9 +49,16 @@ def examine() -> list[Finding]:
 def _safely(examination: tuple[str, Callable[[], Finding]]) -> Finding:
     name, look = examination
     try:
-        return look()
+        found = look()
     except Exception as error:
-        return Finding(name, "warn", f"could not be looked at: {type(error).__name__}: {error}")
+        found = Finding(name, "warn", f"could not be looked at: {type(error).__name__}: {error}")
+    return replace(found, detail=_short(found.detail), fix=_short(found.fix))
+
+
+def _short(text: str) -> str:
+    """Paths in the home folder as ~/..., which a shell takes too."""
+    home = str(Path.home()).rstrip(os.sep)
+    return re.sub(rf"(?<![\w/.-]){re.escape(home)}(?=/|$|[\s,;])", "~", text) if home else text
 
 
 def _python() -> Finding:
@@ -116,22 +123,27 @@ def _driver() -> str | None:
     return f"{name} with driver {version}"
 
 
-def _compiler() -> Finding:
+def cpp_compiler() -> Finding:
+    """Is there a C++ compiler for the simulated GPU, and does it compile? "ok" or "bad"."""
     fix = "install one: `sudo apt install g++` (Debian, Ubuntu), `sudo dnf install gcc-c++` (Fedora), "
     fix += "`xcode-select --install` (macOS), `conda install -c conda-forge cxx-compiler` (conda)"
     try:
         command = compiler.command()
     except compiler.NoCompiler:
-        named = os.environ.get("CXX")
-        detail = f"CXX names {named!r}, which is not there" if named else "none found"
-        return Finding("C++ compiler", "bad", f"{detail}; the simulated GPU needs one", fix)
+        if named := os.environ.get("CXX"):
+            detail = f"the environment variable CXX names {named!r}, which is not there"
+            return Finding("C++ compiler", "bad", detail, _CXX)
+        return Finding("C++ compiler", "bad", "none found; the simulated GPU needs one", fix)
     program = "#include <cmath>\nint one() { return 1; }\n"
     answer = _ask([*command, "-x", "c++", "-std=c++17", "-fsyntax-only", "-"], program)
     if answer.returncode:
         detail = f"{command[0]} cannot compile one line: {_last_line(answer.stderr)}"
-        return Finding("C++ compiler", "bad", detail, fix)
+        return Finding("C++ compiler", "bad", detail, _CXX if os.environ.get("CXX") else fix)
     version = _ask([*command, "--version"]).stdout.splitlines()
     return Finding("C++ compiler", "ok", version[0] if version else command[0])
+
+
+_CXX = "`unset CXX`, so that g++, c++ or clang++ is used, or let it name a C++ compiler"
 
 
 def _numba() -> Finding:
@@ -213,12 +225,21 @@ def clear_cache() -> str:
     sentence.
     """
     folder = cache.folder()
+    failed: list[str] = []
     try:
-        for path in folder.iterdir():
-            path.unlink()
+        for path in sorted(folder.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, onerror=lambda _, name, why: failed.append(f"{name}: {why[1]}"))
+                continue
+            try:
+                path.unlink(missing_ok=True)  # another process may be clearing it too
+            except OSError as error:
+                failed.append(str(error))
     except OSError as error:
-        return f"the kernel cache could not be cleared: {error}"
-    return f"cleared the kernel cache {folder}"
+        failed.append(str(error))
+    if failed:
+        return _short(f"the kernel cache could not be cleared whole: {failed[0]}")
+    return _short(f"cleared the kernel cache {folder}")
 
 
 def _version(package: str) -> str | None:
@@ -254,7 +275,7 @@ _EXAMINATIONS: tuple[tuple[str, Callable[[], Finding]], ...] = (
     ("Python", _python),
     ("PyTorch", _torch),
     ("GPU", _gpu),
-    ("C++ compiler", _compiler),
+    ("C++ compiler", cpp_compiler),
     ("numba", _numba),
     ("Jupyter", _jupyter),
     ("kernel cache", _cache),

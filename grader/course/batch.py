@@ -11,7 +11,9 @@ from pathlib import Path
 from grader import sandbox
 from grader.course import book as books
 from grader.course.answers import Handin
-from grader.course.grade import Prepared, Result, Settings, judge, prepare
+from grader.course.grade import Prepared, Result, Settings, judge, points, prepare
+
+RUNS_THAT_ENDED = 2  # a hand-in that was running so often when the grader was ended is what ended it
 
 
 @dataclass(frozen=True)
@@ -26,20 +28,22 @@ class Found:
     empty_folder: bool = False
 
 
-def find(folder: Path, book: Path) -> tuple[list[Found], list[str]]:
-    """All hand-ins under `folder`, and the names of files that are none.
+def find(folder: Path, book: Path) -> tuple[list[Found], list[str], list[str]]:
+    """All hand-ins under `folder`, the names of files that are none, and of folders that are earlier books.
 
     A file is a hand-in if its name holds `.ipynb` (`x.ipynb.txt` and `x.ipynb (1)` are what browsers make of
     one). A learner's folder without any is a hand-in too, an empty one, so that nobody is lost. Hidden
-    folders and the book are not looked into.
+    folders and books, this one and earlier ones, are not looked into.
     """
     found: list[Found] = []
     others: list[str] = []
+    earlier: list[str] = []
     book = book.resolve()
     for root, folders, files in os.walk(folder):
-        folders[:] = sorted(
-            f for f in folders if not f.startswith(".") and (Path(root) / f).resolve() != book
-        )
+        inside = [Path(root) / f for f in sorted(folders) if not f.startswith(".")]
+        inside = [path for path in inside if path.resolve() != book]
+        earlier += [printable(p.relative_to(folder).as_posix()) for p in inside if books.is_book(p)]
+        folders[:] = [path.name for path in inside if not books.is_book(path)]
         for file in sorted(files):
             path = Path(root) / file
             name = printable(path.relative_to(folder).as_posix())
@@ -58,9 +62,10 @@ def find(folder: Path, book: Path) -> tuple[list[Found], list[str]]:
             and not name.startswith(".")
             and name not in with_notebook
             and path.resolve() != book
+            and not books.is_book(path)
         ):
             found.append(Found(path, f"{name}/", name, empty_folder=True))
-    return sorted(found, key=lambda handin: handin.name), others
+    return sorted(found, key=lambda handin: handin.name), others, earlier
 
 
 def printable(name: str) -> str:
@@ -84,14 +89,18 @@ def run(
     made_with: names all else that grades depend on (versions, GPU); a kept record made with something else is
     made anew. say(row, kept): called as each result comes. Raises books.BookBusy; on KeyboardInterrupt every
     hand-in's process is ended first, and what was done stays in the book.
+
+    A hand-in that was running when an earlier start was ended from outside may be what ended it: it is run
+    after all others and alone, and if that ends the grader again, a third start marks it as died.
     """
     stop = threading.Event()
     rows: dict[str, dict] = {}
     notes = _shared_learners(handins)
     with books.Book(folder, columns(exercises)) as book, ThreadPoolExecutor(max_workers=jobs) as pool:
         # All are read before any is run: what a hand-in does to its neighbours' files comes too late.
-        prepared = {handin: _prepare(handin, exercises) for handin in handins}
-        waiting = {}
+        prepared = _with_maximum({handin: _prepare(handin, exercises) for handin in handins}, exercises)
+        fresh: dict[Found, str] = {}
+        again: dict[Found, str] = {}
         for handin in handins:
             note = notes.get(handin.name, "")
             key = _key(prepared[handin], exercises, settings, made_with, note)
@@ -100,15 +109,24 @@ def run(
                 rows[handin.name] = record["row"]
                 say(record["row"], True)
             else:
-                future = pool.submit(_judge, prepared[handin], exercises, settings, note, stop)
-                waiting[future] = handin, key
+                (again if book.ended_during(handin.name, key) else fresh)[handin] = key
+        book.write()
+
+        def judge_one(handin: Found, key: str) -> Result:
+            if book.ended_during(handin.name, key) >= RUNS_THAT_ENDED:
+                return _ended_the_grader(prepared[handin].handin, exercises)
+            with book.running(handin.name, key):
+                return _judge(prepared[handin], exercises, settings, notes.get(handin.name, ""), stop)
+
         try:
-            for future in as_completed(waiting):
-                handin, key = waiting[future]
-                record = books.record_of(handin.name, handin.learner, key, future.result(), exercises)
-                book.add(record)
-                rows[handin.name] = record["row"]
-                say(record["row"], False)
+            for some in (fresh, *({handin: key} for handin, key in again.items())):
+                waiting = {pool.submit(judge_one, *one): one for one in some.items()}
+                for future in as_completed(waiting):
+                    handin, key = waiting[future]
+                    record = books.record_of(handin.name, handin.learner, key, future.result(), exercises)
+                    book.add(record)
+                    rows[handin.name] = record["row"]
+                    say(record["row"], False)
         except BaseException:
             stop.set()
             pool.shutdown(cancel_futures=True)
@@ -135,8 +153,29 @@ def _judge(prepared: Prepared, exercises, settings: Settings, note: str, stop: t
         raise
     except Exception as error:  # ours, whatever it is: it must cost neither this row nor the next one
         why = f"grading failed: {type(error).__name__}: {error}"
-        return Result(sandbox.Status.INFRASTRUCTURE, (why,), prepared.handin.asked)
+        asked = prepared.handin.asked
+        return Result(sandbox.Status.INFRASTRUCTURE, (why,), asked, maximum=points(asked, exercises))
     return replace(result, notes=(*result.notes, note)) if note else result
+
+
+def _ended_the_grader(handin: Handin, exercises) -> Result:
+    why = f"ended the grader itself {RUNS_THAT_ENDED} times, the last time as the only one running; "
+    why += "to run it once more, delete its file in the book's folder handins"
+    return Result(sandbox.Status.DIED, (why,), handin.asked, maximum=points(handin.asked, exercises))
+
+
+def _with_maximum(prepared: dict[Found, Prepared], exercises) -> dict[Found, Prepared]:
+    """Nothing in an unreadable file tells its lesson: it is taken for the others', if they are of one."""
+    asked = {one.handin.asked for one in prepared.values() if one.handin.asked}
+    if len(asked) != 1:
+        return prepared
+    maximum = points(asked.pop(), exercises)
+    return {
+        handin: replace(one, failed=replace(one.failed, maximum=maximum))
+        if one.failed and one.failed.maximum is None
+        else one
+        for handin, one in prepared.items()
+    }
 
 
 def _shared_learners(handins: list[Found]) -> dict[str, str]:
@@ -155,7 +194,7 @@ def _key(prepared: Prepared, exercises, settings: Settings, made_with: str, note
     """What a record was made from: the hand-in's bytes, the limits, the syllabus' points, and whatever
     graded it.
     """
-    points = [(i, exercise.lesson, exercise.points) for i, exercise in exercises.items()]
-    failed = prepared.failed and (prepared.failed.status, prepared.failed.notes)
-    parts = (prepared.digest, failed, settings.timeout, settings.memory, made_with, points, note)
+    worth = [(i, exercise.lesson, exercise.points) for i, exercise in exercises.items()]
+    failed = prepared.failed and (prepared.failed.status, prepared.failed.notes, prepared.failed.maximum)
+    parts = (prepared.digest, failed, settings.timeout, settings.memory, made_with, worth, note)
     return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()

@@ -98,25 +98,58 @@ class Book:
             return None
         return record if same else None
 
+    @contextlib.contextmanager
+    def running(self, handin: str, key: str) -> Iterator[None]:
+        """While this lasts it stands in the folder that the hand-in is being run, for `ended_during`."""
+        ended = self.ended_during(handin, key)
+        nbfile.write(self._mark(handin), json.dumps({"key": key, "runs": ended + 1}))
+        try:
+            yield
+        finally:
+            self._mark(handin).unlink(missing_ok=True)
+
+    def ended_during(self, handin: str, key: str) -> int:
+        """How many runs of this hand-in, with the same key, did not come to an end because the batch's own
+        process was ended.
+        """
+        try:
+            mark = json.loads(self._mark(handin).read_bytes())
+            return int(mark["runs"]) if mark["key"] == key else 0
+        except (OSError, ValueError, KeyError, TypeError):
+            return 0
+
     def add(self, record: dict) -> None:
         """Write a hand-in's record and the gradebook with its row."""
         handin = record["row"]["hand-in"]
         nbfile.write(self._file(handin), json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+        self._mark(handin).unlink(missing_ok=True)
         self.show(record)
 
     def show(self, record: dict) -> None:
         """Put the row of a record that is already in the folder into the gradebook."""
         self._rows[record["row"]["hand-in"]] = record["row"]
+        self.write()
+
+    def write(self) -> None:
+        """Write the gradebook, also with no row yet."""
         nbfile.write(
             self._folder / "gradebook.csv",
             to_csv([self._rows[name] for name in sorted(self._rows)], self._columns),
         )
+
+    def _mark(self, handin: str) -> Path:
+        return self._file(handin).with_suffix(".running")
 
     def _file(self, handin: str) -> Path:
         # Any name must fit: theirs may be too long for one more suffix, or hold what a file system refuses.
         readable = re.sub(r"[^A-Za-z0-9._-]+", "_", handin)[-80:].lstrip("._")
         digest = hashlib.sha256(handin.encode("utf-8", "backslashreplace")).hexdigest()[:12]
         return self._handins / f"{readable}-{digest}.json"
+
+
+def is_book(folder: Path) -> bool:
+    """Does `folder` look like the book of a batch?"""
+    return (folder / "gradebook.csv").is_file() and (folder / "handins").is_dir()
 
 
 def to_csv(rows: list[dict], columns: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +26,8 @@ class Result:
     one.
 
     `asked`: ids of the exercises that count to `maximum`. Points come from the syllabus, never from the
-    notebook: a PASS in values earns all of an exercise's, anything else none.
+    notebook: a PASS in values earns all of an exercise's, anything else none. `maximum` is None where nothing
+    tells which lesson it is.
     """
 
     status: Status
@@ -36,7 +37,7 @@ class Result:
     best: Mapping[str, dict] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     score: int = 0
-    maximum: int = 0
+    maximum: int | None = None
     outcome: Outcome | None = None
 
     def standing(self, exercise: str) -> str:
@@ -121,9 +122,14 @@ def _result(status, notes, handin: answers.Handin, exercises, outcome: Outcome |
         best=best,
         seconds=seconds,
         score=sum(exercises[i].points for i, verdict in best.items() if verdict["values"] == "PASS"),
-        maximum=sum(exercises[i].points for i in handin.asked),
+        maximum=points(handin.asked, exercises) if handin.asked else None,
         outcome=outcome,
     )
+
+
+def points(asked: Iterable[str], exercises: Mapping[str, object]) -> int:
+    """The points of the exercises `asked`, all together."""
+    return sum(exercises[i].points for i in asked)
 
 
 def _rank(verdict: dict | None) -> int:

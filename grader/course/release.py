@@ -23,6 +23,7 @@ exercises' lesson.
 """
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from copy import deepcopy
@@ -35,7 +36,7 @@ _TRACES = ("execution", "collapsed", "scrolled", "ExecuteTime")
 
 
 class ReleaseError(Exception):
-    """A notebook in solutions/ cannot be released. `problems`: sentences, each naming its cell."""
+    """Notebooks cannot be released, or not without a loss. `problems`: sentences, each naming its cell."""
 
     def __init__(self, problems: list[str]):
         super().__init__("\n".join(problems))
@@ -186,9 +187,19 @@ def cell_name(cell: dict, index: int) -> str:
     return f"cell {cell['id']!r} (number {index + 1})" if "id" in cell else f"cell number {index + 1}"
 
 
-def release(solutions: Path, notebooks: Path, exercises: Mapping[str, object]) -> list[Path]:
-    """Write every notebook; return the files that changed. Raises ReleaseError before anything is written."""
+def release(
+    solutions: Path, notebooks: Path, exercises: Mapping[str, object], force: bool = False
+) -> list[Path]:
+    """Write every notebook; return the files that changed. Raises ReleaseError before anything is written,
+    also when somebody has answered in one of them, unless `force`.
+    """
     wanted = texts(solutions, exercises)
+    if not force and (
+        answered := [
+            said for name in wanted for said in _answered(notebooks / name, solutions / name, wanted[name])
+        ]
+    ):
+        raise ReleaseError(answered)
     notebooks.mkdir(exist_ok=True)
     changed = []
     for name, text in wanted.items():
@@ -197,6 +208,33 @@ def release(solutions: Path, notebooks: Path, exercises: Mapping[str, object]) -
             nbfile.write(target, text)
             changed.append(target)
     return changed
+
+
+def _answered(path: Path, solution: Path, text: str) -> list[str]:
+    """Answer cells of the notebook in `path` that hold an answer of somebody's own, as sentences."""
+    try:
+        actual = nbfile.read(path)[0]
+    except nbfile.NotebookError:  # not there, or not a notebook
+        return []
+    known: dict[str | None, set[str]] = {}
+    for source in (json.loads(text), nbfile.read(solution)[0]):
+        for cell in source["cells"]:
+            if _role(cell) == "answer":
+                known.setdefault(_exercise_id(cell), {""}).add(_form(nbfile.source(cell)))
+    return [
+        f"{path}: {cell_name(cell, index)} holds an answer that is neither the starter nor the solution. "
+        "Nothing was written; move the notebook elsewhere, or overwrite it with: grader release --force"
+        for index, cell in enumerate(actual["cells"])
+        if _role(cell) == "answer"
+        and (exercise := _exercise_id(cell)) in known
+        and _form(nbfile.source(cell)) not in known[exercise]
+    ]
+
+
+def _form(text: str) -> str:
+    """The text of an answer cell without what does not matter: with no space at ends of lines, no markers."""
+    lines = (line.rstrip() for line in text.split("\n") if line.strip() not in (BEGIN, END))
+    return "\n".join(lines).strip()
 
 
 def texts(solutions: Path, exercises: Mapping[str, object]) -> dict[str, str]:

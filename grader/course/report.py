@@ -15,7 +15,8 @@ def of(name: str, result: Result, exercises: Mapping[str, Exercise]) -> str:
     """The report on the notebook `name` as plain text: a table of its exercises, then what was found in each
     that did not pass plainly. The same result gives the same text.
     """
-    parts = [f"{name}   {result.status}   {result.score} of {result.maximum} points"]
+    of_all = "" if result.maximum is None else f" of {result.maximum}"
+    parts = [f"{name}   {result.status}   {result.score}{of_all} points"]
     if result.asked:
         parts.append(table([_HEADINGS, *(_row(i, result, exercises[i].points) for i in result.asked)]))
     parts += [_told(result.best[i], exercises[i]) for i in result.asked if i in result.best]
@@ -67,15 +68,29 @@ def accepted(result: Result, require_speed: bool) -> bool:
     return speeds <= {"FAST"} if require_speed else "SLOW" not in speeds
 
 
+def speed_asked_for(result: Result) -> str:
+    """Why a notebook that is accepted but for `--require-speed` is not accepted with it, in one sentence."""
+    speeds = {i: str(result.best[i]["speed"]) for i in result.asked}
+    if "NOT_TIMED" in speeds.values():
+        untimed = ", ".join(i for i, speed in speeds.items() if speed == "NOT_TIMED")
+        gpus = {result.best[i]["gpu"] for i in result.asked}
+        why = "the GPU is simulated" if gpus == {"simulated"} else untimed
+        return f"speed was not timed here ({why}), and --require-speed asks for FAST"
+    unclear = ", ".join(i for i, speed in speeds.items() if speed != "FAST")
+    return f"the timing of {unclear} was not conclusive, and --require-speed asks for FAST"
+
+
 def graded(row: dict, kept: bool) -> str:
     """One line on a hand-in of a batch. `kept`: its row comes from an earlier start of the batch."""
     note = "already graded" if kept else row["notes"]
-    points = f"{row['score']:>4} of {row['max']:<4}"
+    points = f"{row['score']:>4} " + (" " * 7 if row["max"] is None else f"of {row['max']:<4}")
     return f"{row['status']:<15}{points}  {row['hand-in']}" + (f"   ({note})" if note else "")
 
 
-def batch(rows: list[dict], kept: int, others: list[str]) -> str:
-    """The end of a batch in two or three lines. `others`: names of files that are no hand-ins."""
+def batch(rows: list[dict], kept: int, others: list[str], books: list[str]) -> str:
+    """The end of a batch in a few lines. `others`: names of files that are no hand-ins, `books`: of folders
+    that are gradebooks.
+    """
     statuses = [row["status"] for row in rows]
     counts = ", ".join(f"{statuses.count(status)} {status}" for status in sorted(set(statuses)))
     lines = [f"{len(rows)} hand-ins: {counts}"]
@@ -83,6 +98,8 @@ def batch(rows: list[dict], kept: int, others: list[str]) -> str:
         lines.append(f"{kept} already graded, with the same contents and limits")
     if suspect := [row["hand-in"] for row in rows if "suspect:" in row["notes"]]:
         lines.append(f"worth a look, see their notes: {', '.join(suspect)}")
+    if books:
+        lines.append(f"earlier gradebooks, so not looked into: {', '.join(books)}")
     if others:
         lines.append(
             f"not notebooks, so not graded: {', '.join(others[:5])}" + (", ..." if others[5:] else "")

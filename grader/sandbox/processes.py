@@ -6,15 +6,20 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import psutil
 
+KEEPER = str(Path(__file__).with_name("keeper.py"))
 # In the environment of a hand-in's process, and so of all its children: by it they are found again.
 MARK = "GRADER_HANDIN"
 
 
 def start(module: str, stdin, pass_fd: int, folder: str, mark: str, threads: int) -> subprocess.Popen:
-    """Start `python -m module` in its own session, in `folder`, with stdout and stderr in one pipe."""
+    """Start `python -m module` in its own session, in `folder`, with stdout and stderr in one pipe.
+
+    Returns its keeper, the process between: the first one of the session, which ends as the module's ends.
+    """
     environment = os.environ | {
         MARK: mark,
         "GRADER_PROGRESS": os.path.join(folder, "progress.json"),  # never the instructor's own
@@ -25,8 +30,9 @@ def start(module: str, stdin, pass_fd: int, folder: str, mark: str, threads: int
         "PYTHONPATH": os.pathsep.join(filter(None, [_package_root(), os.environ.get("PYTHONPATH")])),
         "OMP_NUM_THREADS": str(threads),
     }
+    python = sys.executable
     return subprocess.Popen(
-        [sys.executable, "-m", module],
+        [python, "-I", "-S", KEEPER, str(os.getpid()), str(pass_fd), python, "-m", module],
         stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -74,8 +74,10 @@ class _Supervision:
         return {"fd": fd, "token": self.token, "cells": cells}
 
     def _listen(self, process, read_fd: int, started: float) -> tuple[Status, str] | None:
-        """Take in frames and output until the worker is done or over (None), or a limit is passed (which
-        one).
+        """Take in frames and output until the process is over (None), or a limit is passed (which one).
+
+        That the worker says it is done ends nothing: a hand-in may have said so. Only with the end of the
+        process is it certain that every frame has been seen, however they fell into reads.
         """
         output_fd = process.stdout.fileno()
         handlers = {read_fd: self._take_frames, output_fd: self._take_output}
@@ -84,7 +86,7 @@ class _Supervision:
             for fd in handlers:
                 os.set_blocking(fd, False)
                 selector.register(fd, selectors.EVENT_READ)
-            while not self.done:
+            while True:
                 ended = processes.has_ended(
                     process
                 )  # asked first: what it wrote before its end is read below
@@ -94,7 +96,7 @@ class _Supervision:
                         selector.unregister(fd)
                     else:
                         handlers[fd](data)
-                if ended and not ready:
+                if ended and read_fd not in ready:  # output may go on: some child holds that pipe
                     return None
                 if self.stop.is_set():
                     raise Cancelled
@@ -105,7 +107,6 @@ class _Supervision:
                     next_look = now + POLL
                     if broken := self._broken_limit(process.pid, now - started):
                         return broken
-        return None
 
     def _broken_limit(self, pid: int, elapsed: float) -> tuple[Status, str] | None:
         memory = processes.resident(pid)
@@ -134,6 +135,8 @@ class _Supervision:
                 self.receiver.foreign += 1
 
     def _take(self, frame: dict) -> None:
+        if self.done:
+            self._suspect("went on after it had reported its end")
         match frame["event"]:
             case "ready":
                 self.ready = True
@@ -153,17 +156,29 @@ class _Supervision:
                 self.failure = str(frame["why"])[-NOTE_LIMIT:]
             case "done":
                 self.done = True
+                if self._unchecked():
+                    self._suspect("reported its end before every answer was checked")
+
+    def _unchecked(self) -> list[int]:
+        """Answer cells of which nothing has been reported."""
+        return [
+            cell
+            for cell, exercise in self.answers.items()
+            if cell not in self.reported and exercise not in self.outcome.unjudged
+        ]
+
+    def _suspect(self, what: str) -> None:
+        if what not in self.outcome.suspect:
+            self.outcome.suspect.append(what)
 
     def _take_verdict(self, cell: int, exercise: str, verdict: dict) -> None:
         if not verdicts.is_sound(verdict, exercise):
             raise ValueError("not a verdict")
         if self.answers.get(cell) != exercise:
-            self.outcome.suspect.append(
-                f"a verdict for '{exercise[:80]}' in cell {cell}, which holds no answer to it"
-            )
+            self._suspect(f"a verdict for '{exercise[:80]}' in cell {cell}, which holds no answer to it")
         elif cell in self.reported:
             if self.reported[cell].verdict != verdict:
-                self.outcome.suspect.append(f"two different verdicts for '{exercise}' from one cell")
+                self._suspect(f"two different verdicts for '{exercise}' from one cell")
                 self.outcome.unjudged[exercise] = "reported twice, with different verdicts"
         else:
             seconds = time.monotonic() - self.cell_started
@@ -178,19 +193,17 @@ class _Supervision:
         if self.failure or not (self.ready or stopped):
             said = (self.failure or outcome.output).strip()
             last = said.splitlines()[-1] if said else processes.describe_exit(code)
-            outcome.status, outcome.note = (
-                Status.INFRASTRUCTURE,
-                f"the grading process could not start: {last}",
-            )
+            outcome.status = Status.INFRASTRUCTURE
+            outcome.note = f"the grading process could not {'go on' if self.ready else 'start'}: {last}"
         elif stopped:
             outcome.status, outcome.note = stopped[0], f"{stopped[1]}; stopped {self._where()}"
-        elif not self.done:
+        elif not self.done or code != 0:
             outcome.status = Status.DIED
             outcome.note = f"the process ended by itself ({processes.describe_exit(code)}) {self._where()}"
         elif outcome.unjudged:
             outcome.status = Status.PARTLY_GRADED if outcome.verdicts else Status.INFRASTRUCTURE
             outcome.note = f"could not be judged: {', '.join(sorted(outcome.unjudged))}"
-        elif self.answers.keys() - self.reported.keys():
+        elif self._unchecked():
             outcome.status = Status.PARTLY_GRADED
             outcome.note = "ended before every answer was checked"
         elif self.wants_input:

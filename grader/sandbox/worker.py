@@ -18,45 +18,42 @@ class InputRefused(EOFError):
     """Raised in the hand-in's code by input(): nobody is at the keyboard while grading."""
 
 
+class CannotGrade(Exception):
+    """This machine lacks what grading needs, whatever the hand-in does; the message says what."""
+
+
 def main() -> None:
     order = json.load(sys.stdin.buffer)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)  # the order, token included, is no longer to be had from stdin
     os.close(nothing)
-    _die_with_parent()
     from grader.sandbox.frames import Sender
 
     sender = Sender(order["fd"], order.pop("token"))
     try:
         session = _Session(sender)
-    except BaseException:
-        sender.send("failed", why=traceback.format_exc(limit=-3))
+    except BaseException as error:
+        why = str(error) if isinstance(error, CannotGrade) else traceback.format_exc(limit=-3)
+        sender.send("failed", why=why)
         os._exit(1)
-    for cell in order["cells"]:
-        session.run(cell["index"], cell["source"], cell["exercise"])
+    try:
+        for cell in order["cells"]:
+            session.run(cell["index"], cell["source"], cell["exercise"])
+    except CannotGrade as error:
+        sender.send("failed", why=str(error))
+        os._exit(1)
     sender.send("done")
     os._exit(0)  # not sys.exit: threads and exit handlers of the hand-in have no say any more
-
-
-def _die_with_parent() -> None:
-    """A batch that is killed must not leave endless loops behind (Linux; elsewhere they end at their own
-    pace).
-    """
-    if sys.platform == "linux":
-        import ctypes
-        import signal
-
-        set_parent_death_signal = 1
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
 
 
 class _Session:
     def __init__(self, sender):
         from grader import exercises, simgpu
-        from grader.check import Verdict, check
+        from grader.check import Values, Verdict, check
         from grader.sandbox import shell, verdicts
 
         simgpu.activate()
+        self._compiler = _compiler(simgpu)
         # Bound before any code of the hand-in runs: one that replaces grader.check changes nothing below.
         self._send = sender.send
         self._check = check
@@ -64,6 +61,7 @@ class _Session:
         self._verdict_of_error = verdicts.from_error
         self._verdict_of_absence = verdicts.from_absence
         self._to_json = Verdict.to_json
+        self._error = Values.ERROR
         self._describe = shell.describe_error
         self._shell = shell.start()
         self._cell = None
@@ -88,7 +86,7 @@ class _Session:
 
     def run(self, index: int, source: str, exercise_id: str | None) -> None:
         """Run one cell; if it is an answer, check it. Sends what happened; raises nothing of the
-        hand-in's.
+        hand-in's. CannotGrade when the machine has lost what checks need.
         """
         self._cell = index
         self._send("cell", cell=index)
@@ -109,11 +107,20 @@ class _Session:
                 verdict = self._verdict_of_absence(exercise)
             else:
                 verdict = self._check_answer(exercise, candidate)
+            failed = verdict.values is self._error
             verdict = self._to_json(verdict)
         except BaseException:
+            self._need_the_compiler()
             self._send("check_failed", cell=index, exercise=exercise_id, why=traceback.format_exc(limit=-5))
         else:
+            if failed:
+                self._need_the_compiler()
             self._send("verdict", cell=index, exercise=exercise_id, verdict=verdict)
+
+    def _need_the_compiler(self) -> None:
+        """No answer is to blame if the compiler is gone since the start: CannotGrade."""
+        if self._compiler is not None and not os.access(self._compiler, os.X_OK):
+            raise CannotGrade(f"the C++ compiler {self._compiler} is no longer there")
 
     def _check_answer(self, exercise, candidate):
         try:
@@ -134,6 +141,18 @@ class _Session:
 
 def _is_blank(source: str) -> bool:
     return all(not line.strip() or line.strip().startswith("#") for line in source.splitlines())
+
+
+def _compiler(simgpu) -> str | None:
+    """The simulated GPU's C++ compiler; None with a real GPU. Without one every answer would be an error that
+    is none of the hand-in's: CannotGrade.
+    """
+    from grader.simgpu.jiterator import NoCompiler, compiler
+
+    try:
+        return compiler.command()[0] if simgpu.is_simulated() else None
+    except NoCompiler as error:
+        raise CannotGrade(str(error)) from None
 
 
 def _made_with(simgpu) -> dict:

@@ -69,8 +69,17 @@ def test_speed_counts_as_asked(tmp_path, verdicts, speed, plain, strict):
     path = save(tmp_path / "01.ipynb", handin(SOLVED))
     verdicts.update({i: Verdict(i, Values.PASS, speed=Speed.FAST) for i in LESSON_1})
     verdicts["jit-add"] = Verdict("jit-add", Values.PASS, speed=speed)
-    assert grader("check", path).exit_code == plain
-    assert grader("check", "--require-speed", path).exit_code == strict
+    done = grader("check", path)
+    assert done.exit_code == plain and "--require-speed" not in done.stdout
+    done = grader("check", "--require-speed", path)
+    assert done.exit_code == strict
+    assert ("--require-speed asks for FAST" in done.stdout) == (plain == 0 and strict == 1)
+
+
+def test_speed_that_is_asked_for_and_not_timed_is_said_in_one_line(tmp_path, verdicts):
+    done = grader("check", "--require-speed", save(tmp_path / "01.ipynb", handin(SOLVED)))
+    assert done.exit_code == 1 and done.stdout.count("PASS") == len(LESSON_1)
+    assert done.stdout.splitlines()[-1].startswith("speed was not timed here (the GPU is simulated)")
 
 
 def test_one_failing_notebook_of_several_fails(tmp_path, verdicts):
@@ -103,6 +112,33 @@ def test_what_is_no_notebook_is_a_usage_error_in_one_sentence(tmp_path, content,
     done = grader("check", path)
     assert done.exit_code == 2 and says in done.stderr and done.stdout == ""
     assert done.stderr.count("\n") == 1 and str(path) in done.stderr
+
+
+def test_a_broken_notebook_does_not_keep_the_next_ones_from_being_checked(tmp_path, verdicts):
+    a, b, c = (save(tmp_path / f"{name}.ipynb", handin(SOLVED)) for name in "abc")
+    b.write_text("{", encoding="utf-8")
+    done = grader("check", a, b, c)
+    assert done.exit_code == 2 and done.stdout.count("graded   ") == 2
+    assert done.stderr.startswith(f"grader: {b} is not a notebook") and str(c) in done.stdout
+
+
+@pytest.mark.parametrize("cxx", ["/nope", sys.executable])
+def test_without_a_compiler_nothing_is_checked_or_graded_and_the_fix_is_said(tmp_path, monkeypatch, cxx):
+    path = save(tmp_path / "in/01.ipynb", handin(SOLVED))
+    monkeypatch.setenv("CXX", cxx)
+    for arguments in (("check", path), ("grade", path.parent, "--out", tmp_path / "out")):
+        done = grader(*arguments)
+        assert (done.exit_code, done.stdout) == (2, "") and done.stderr.count("\n") == 1
+        assert "C++ compiler" in done.stderr and "unset CXX" in done.stderr
+    assert not (tmp_path / "out").exists()
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "apt install g++" in grader("check", path).stderr
+
+
+def test_results_among_the_hand_ins_themselves_are_a_usage_error(tmp_path):
+    save(tmp_path / "01.ipynb", handin(SOLVED))
+    assert grader("grade", tmp_path, "--out", tmp_path).exit_code == 2
 
 
 def test_a_folder_is_a_usage_error(tmp_path):
@@ -143,6 +179,21 @@ def test_release_check_names_what_drifted(tmp_path, monkeypatch):
     assert done.stdout.startswith(
         "notebooks/01.ipynb: cell 'setup' (number 2) differs: line 1 is 'import torcH'"
     )
+
+
+def test_release_names_the_answer_that_it_would_overwrite(tmp_path, monkeypatch):
+    from grader import exercises
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    for lesson in exercises.by_lesson():
+        save(tmp_path / f"solutions/{lesson:02}.ipynb", solution(lesson))
+    save(tmp_path / "notebooks/01.ipynb", handin({"jit-add": "add = mine"}))
+    done = grader("release")
+    assert done.exit_code == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith("notebooks/01.ipynb: cell 'answer-jit-add'") and "--force" in done.stderr
+    assert not (tmp_path / "notebooks/00.ipynb").exists()
+    assert grader("release", "--force").exit_code == 0 and grader("release", "--check").exit_code == 0
 
 
 def test_release_refuses_a_broken_solution_and_writes_nothing(tmp_path, monkeypatch):

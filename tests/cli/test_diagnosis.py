@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,23 @@ def test_nothing_on_the_path_is_no_crash(monkeypatch, tmp_path):
     found = {finding.name: finding for finding in diagnosis.examine()}
     assert found["C++ compiler"].status == "bad" and "apt install g++" in found["C++ compiler"].fix
     assert found["GPU"].status in ("note", "ok")
+
+
+@pytest.mark.parametrize("cxx", ["/nope", sys.executable])
+def test_a_cxx_that_is_no_compiler_is_to_be_unset_or_corrected(monkeypatch, cxx):
+    monkeypatch.setenv("CXX", cxx)
+    found = diagnosis.cpp_compiler()
+    assert found.status == "bad" and "unset CXX" in found.fix and "apt install" not in found.fix
+
+
+def test_the_home_folder_is_shortened(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    said = f"3.12, {tmp_path}/venv/bin/python, {tmp_path}, /mnt{tmp_path}/x {tmp_path}x"
+    finding = Finding("Python", "bad", said, f"{tmp_path}/python -m venv")
+    monkeypatch.setattr(diagnosis, "_EXAMINATIONS", (("Python", lambda: finding),))
+    (found,) = diagnosis.examine()
+    assert found.detail == f"3.12, ~/venv/bin/python, ~, /mnt{tmp_path}/x {tmp_path}x"
+    assert found.fix == "~/python -m venv"
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), subprocess.TimeoutExpired("x", 60)])
@@ -139,6 +157,28 @@ def test_a_damaged_cache_is_found_and_cleared(kernels):
     assert found.fix == "grader doctor --clear-cache"
     assert "cleared" in diagnosis.clear_cache() and not list(kernels.iterdir())
     assert diagnosis._cache().status == "ok"
+
+
+def test_folders_in_the_cache_are_cleared_too(kernels):
+    (kernels / "0_sub" / "deep").mkdir(parents=True)
+    (kernels / "0_sub" / "deep" / "file").touch()
+    (kernels / "1_link").symlink_to(kernels.parent)
+    assert "cleared the kernel cache" in diagnosis.clear_cache()
+    assert not list(kernels.iterdir()) and kernels.parent.is_dir()
+
+
+def test_one_file_that_stays_does_not_keep_the_others(kernels, monkeypatch):
+    (kernels / "a_first").touch()
+    unlink = Path.unlink
+
+    def refuse(path, **keywords):
+        if path.name == "a_first":
+            raise PermissionError(13, "Permission denied", str(path))
+        unlink(path, **keywords)
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert "could not be cleared whole" in diagnosis.clear_cache()
+    assert [path.name for path in kernels.iterdir()] == ["a_first"]
 
 
 def test_a_cache_that_cannot_be_written_is_told(monkeypatch, tmp_path):

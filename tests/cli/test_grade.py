@@ -89,7 +89,7 @@ def twelve(tmp_path_factory):
     }.items():
         (handins / name).parent.mkdir()
         (handins / name).write_bytes(content)
-    return handins, out, grader("grade", handins, "--out", out, "--timeout", 30)
+    return handins, out, grader("grade", handins, "--out", out, "--timeout", 20)
 
 
 def test_twelve_hand_ins_end_in_twelve_rows_with_the_right_status_and_score(twelve):
@@ -104,8 +104,8 @@ def test_twelve_hand_ins_end_in_twelve_rows_with_the_right_status_and_score(twel
         **{f"{name}/01.ipynb": ("graded", all_but(exercise), full) for name, (exercise, _) in WRONG.items()},
         "endless/01.ipynb": ("timeout", before("jit-saxpy"), full),
         "exits/01.ipynb": ("died", before("jit-leaky-relu"), full),
-        "truncated/01.ipynb": ("corrupt", "0", "0"),
-        "empty/01.ipynb": ("empty", "0", "0"),
+        "truncated/01.ipynb": ("corrupt", "0", full),
+        "empty/01.ipynb": ("empty", "0", full),
         "renamed/my homework (final).ipynb": ("graded", full, full),
         "Łukasz Żółć/レッスン 1 ✓.ipynb": ("graded", full, full),
     }
@@ -143,11 +143,11 @@ def test_each_hand_in_has_a_record_with_its_verdicts(twelve):
 def test_started_again_it_grades_nothing_twice(twelve):
     handins, out, _ = twelve
     before = (out / "gradebook.csv").read_bytes()
-    started = time.monotonic()
-    done = grader("grade", handins, "--out", out, "--timeout", 30)
+    written = {path: path.stat().st_mtime_ns for path in (out / "handins").iterdir()}
+    done = grader("grade", handins, "--out", out, "--timeout", 20)
     assert done.stdout.count("(already graded)") == 12 and "12 already graded" in done.stdout
     assert (out / "gradebook.csv").read_bytes() == before
-    assert time.monotonic() - started < 25, "nothing was run, or the endless loop alone would have taken 30 s"
+    assert {path: path.stat().st_mtime_ns for path in (out / "handins").iterdir()} == written
 
 
 def test_a_batch_that_is_killed_goes_on_where_it_stopped_and_leaves_no_process(tmp_path):
@@ -214,7 +214,7 @@ def test_more_of_what_breaks_graders(tmp_path):
         save(tmp_path / f"in/{name}/01.ipynb", notebook)
     windows = json.dumps(handin(SOLVED), indent=1).replace("\n", "\r\n").replace("\\n", "\\r\\n")
     (tmp_path / "in/windows.ipynb").write_bytes(b"\xef\xbb\xbf" + windows.encode())
-    done = grader("grade", tmp_path / "in", "--out", tmp_path / "out", "--timeout", 30)
+    done = grader("grade", tmp_path / "in", "--out", tmp_path / "out", "--timeout", 20)
     assert "Traceback" not in done.stdout + done.stderr
     rows = read_book(tmp_path / "out")
     graded = {name: (row["status"], row["score"]) for name, row in rows.items()}

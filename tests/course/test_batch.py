@@ -9,9 +9,9 @@ import threading
 
 import pytest
 
-from grader.course import batch, book, grade
+from grader.course import batch, book, grade, release, report
 from grader.sandbox import Outcome, Reported, Status
-from tests.course.making import EXERCISES, LESSON_1, SOLVED, answer_cell, handin, save
+from tests.course.making import EXERCISES, LESSON_1, SOLVED, answer_cell, handin, save, solution
 
 VERDICT = {"values": "PASS", "reason": None, "speed": "NOT_TIMED"}
 SETTINGS = grade.Settings()
@@ -39,7 +39,7 @@ def sandboxed(monkeypatch):
 
 
 def run_batch(folder, out, **changes):
-    handins, _ = batch.find(folder, out)
+    handins, _, _ = batch.find(folder, out)
     arguments = {
         "jobs": 2,
         "made_with": "torch 2.13.0",
@@ -64,11 +64,11 @@ def test_hand_ins_are_found_in_any_depth_and_under_the_names_browsers_give(tmp_p
         "readme.md",
     ]:
         save(tmp_path / name, handin({}))
-    found, others = batch.find(tmp_path, tmp_path / "out")
+    found, others, books = batch.find(tmp_path, tmp_path / "out")
     assert [(f.name, f.learner) for f in found] == list(
         zip(names, ["ada", "bob", "carl", "dora", "eve"], strict=True)
     )
-    assert others == ["readme.md"]
+    assert (others, books) == (["readme.md"], [])
 
 
 def test_a_learners_folder_without_a_notebook_is_a_row(tmp_path, sandboxed):
@@ -170,6 +170,86 @@ def test_an_interrupted_batch_keeps_what_is_done(tmp_path, sandboxed):
     with pytest.raises(KeyboardInterrupt):
         run_batch(tmp_path / "in", tmp_path / "out", say=interrupt, jobs=1)
     assert len(read_book(tmp_path / "out")) == 1
+
+
+def test_an_earlier_book_among_the_hand_ins_is_not_looked_into(tmp_path, sandboxed):
+    save(tmp_path / "in/ada/01.ipynb", handin(SOLVED))
+    for earlier in ("in/book", "in/ada/old"):
+        run_batch(tmp_path / "in", tmp_path / earlier)
+        save(tmp_path / earlier / "copy.ipynb", handin(SOLVED))
+    found, others, books = batch.find(tmp_path / "in", tmp_path / "out")
+    assert [handin.name for handin in found] == ["ada/01.ipynb"]
+    assert (others, books) == ([], ["book", "ada/old"])
+
+
+def max_of(rows):
+    return {row["hand-in"]: row["max"] for row in rows}
+
+
+def test_an_unreadable_file_counts_as_much_as_the_others_if_they_are_of_one_lesson(tmp_path, sandboxed):
+    save(tmp_path / "in/a.ipynb", handin(SOLVED))
+    (tmp_path / "in/broken.ipynb").write_text("{", encoding="utf-8")
+    (tmp_path / "in/empty.ipynb").touch()
+    full = sum(EXERCISES[i].points for i in LESSON_1)
+    rows = run_batch(tmp_path / "in", tmp_path / "out")
+    assert max_of(rows) == {"a.ipynb": full, "broken.ipynb": full, "empty.ipynb": full}
+    other = handin({}, release.build(solution(0), EXERCISES))
+    save(tmp_path / "in/b.ipynb", other)
+    rows = run_batch(tmp_path / "in", tmp_path / "out")
+    assert max_of(rows)["broken.ipynb"] is None and max_of(rows)["a.ipynb"] == full
+    assert read_book(tmp_path / "out")["broken.ipynb"]["max"] == ""
+    (line,) = [report.graded(row, False) for row in rows if row["hand-in"] == "broken.ipynb"]
+    assert " of " not in line.split("broken.ipynb")[0]
+
+
+def ended(folder, out, **arguments):
+    """Run a batch in a process that is ended without a word, as by SIGKILL, as soon as a hand-in says END."""
+    if (child := os.fork()) == 0:
+        try:
+            run_batch(folder, out, **arguments)
+        finally:
+            os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.fixture
+def ending(sandboxed, monkeypatch):
+    """Hand-ins whose text holds END end the batch's own process."""
+    run = grade.sandbox.run
+
+    def end(job, stop=None):
+        if any("END" in cell.source for cell in job.cells):
+            os._exit(9)
+        return run(job, stop)
+
+    monkeypatch.setattr(grade.sandbox, "run", end)
+
+
+def test_a_hand_in_that_ends_the_grader_holds_up_nobody_and_is_told(tmp_path, ending):
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for name, answers in {"a": {"jit-add": "END"}, "b": SOLVED, "c": SOLVED}.items():
+        save(folder / f"{name}.ipynb", handin(answers))
+    assert ended(folder, out, jobs=1) == 9
+    assert read_book(out) == {}, "the gradebook is there from the start"
+    assert ended(folder, out, jobs=1) == 9
+    assert set(read_book(out)) == {"b.ipynb", "c.ipynb"}, "what ended it comes after all others"
+    rows = run_batch(folder, out)
+    assert [row["status"] for row in rows] == ["died", "graded", "graded"]
+    assert "ended the grader itself" in rows[0]["notes"] and rows[0]["score"] == 0
+    assert rows[0]["max"] == sum(EXERCISES[i].points for i in LESSON_1)
+    next((out / "handins").glob("a.ipynb-*.json")).unlink()
+    assert ended(folder, out, jobs=1) == 9, "it is run once more, as the note says"
+    save(folder / "a.ipynb", handin(SOLVED))
+    assert run_batch(folder, out)[0]["status"] == "graded", "another file has another chance"
+
+
+def test_a_hand_in_that_only_happened_to_be_running_is_graded(tmp_path, ending, monkeypatch):
+    save(tmp_path / "in/a.ipynb", handin(SOLVED))
+    with monkeypatch.context() as patch:
+        patch.setattr(grade.sandbox, "run", lambda job, stop: os._exit(9))
+        assert ended(tmp_path / "in", tmp_path / "out") == 9
+    (row,) = run_batch(tmp_path / "in", tmp_path / "out")
+    assert row["status"] == "graded" and [p.suffix for p in (tmp_path / "out/handins").iterdir()] == [".json"]
 
 
 def test_a_book_is_written_by_one_batch_at_a_time(tmp_path):

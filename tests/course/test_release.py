@@ -230,3 +230,31 @@ def test_a_notebook_that_is_not_json_is_named(folders):
 
 def test_an_exercise_that_no_notebook_asks_for_is_named(folders):
     assert "no notebooks have an answer cell for hello-gpu" in drift.find(*folders, EXERCISES)[0]
+
+
+def answered(folders, source):
+    path = folders[1] / "01_first.ipynb"
+    made = json.loads(path.read_bytes())
+    cell_of(made, "answer-jit-add")["source"] = source
+    return save(path, made)
+
+
+def test_a_notebook_with_somebodys_answer_is_not_overwritten_unless_forced(folders):
+    path = answered(folders, "# yours\nadd = mine\n# end of yours")
+    before = path.read_bytes()
+    with pytest.raises(release.ReleaseError) as caught:
+        release.release(*folders, LESSON)
+    assert str(path) in str(caught.value) and "cell 'answer-jit-add' (number 4)" in str(caught.value)
+    assert path.read_bytes() == before
+    assert release.release(*folders, LESSON, force=True) == [path]
+    assert drift.find(*folders, LESSON) == []
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_notebook_with_the_solution_or_a_blank_answer_is_overwritten(folders, marked):
+    text = cell_of(solution(), "answer-jit-add")["source"]
+    if not marked:
+        text = text.replace(f"{release.BEGIN}\n", "").replace(f"{release.END}\n", "") + "\n\n"
+    for source in (text, ""):
+        path = answered(folders, source)
+        assert release.release(*folders, LESSON) == [path]
