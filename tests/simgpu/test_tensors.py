@@ -109,7 +109,8 @@ def test_a_request_that_fits_nowhere_is_out_of_memory():
     with pytest.raises(torch.OutOfMemoryError, match=r"CUDA out of memory. Tried to allocate 4096.00 GiB"):
         torch.zeros(2**40, device=D)
     with pytest.raises(torch.OutOfMemoryError):
-        torch.ones(2**20, device=D).expand(2**20, 2**20).clone()
+        # More than can be addressed: some machines promise any memory that can.
+        torch.ones(2**24, device=D).expand(2**24, 2**24).clone()
 
 
 def test_pinning():
