@@ -7,16 +7,28 @@ import re
 import torch
 
 from ..exercises import Case
-from .compile_log import SEMICOLON, Log
-from .jit_source import blank_comments
+from .compile_log import SEMICOLON, Fault, Log
+from .jit_source import blank_comments, heads
 
 _PAIRS = (("braces", "{", "}"), ("parentheses", "(", ")"), ("brackets", "[", "]"))
 _POINTER_PARAMETER = re.compile(r"\b\w+\s*\*+\s*(\w+)\s*[,)][^;{}]*\{")
+_TYPE = re.compile(r"T|int|unsigned|signed|long|short|float|double|bool|char|auto|complex|\w+_t")
 # words that may stand in front of another one
 _WORD = re.compile(
     r"return|else|const|static|constexpr|inline|unsigned|signed|long|short|int|float|double|bool|char|auto|"
     r"void|typename|class|struct|case|new|using|namespace|template|and|or|not"
 )
+
+_NAMED_OPERATOR = re.compile(r"""(?:operator ?"?|" )(%|\^|<<|>>|\||&)["' ]""")
+_OPERATOR = re.compile(r"%|\^|<<|>>|(?<!\|)\|(?!\|)|(?<!&)&(?!&)")
+_OPERATORS = {
+    "%": "`%` is for integers. For floats there is fmod.",
+    "^": "In C++ `^` is no power: it works on the bits of integers. A power is pow(x, y), or `x * x`.",
+    "|": "`|` works on the bits of integers. The logical or of two conditions is `||`.",
+    "&": "`&` works on the bits of integers. The logical and of two conditions is `&&`.",
+    "<<": "`<<` shifts the bits of integers. Multiply instead.",
+    ">>": "`>>` shifts the bits of integers. Divide instead.",
+}
 
 # (pattern on all messages and the lines they name, advice); None: the parameters are told
 ADVICE = (
@@ -37,7 +49,6 @@ ADVICE = (
         r"#include|cannot open source file|No such file",
         "No header can be included; the math functions are there without.",
     ),
-    (r"stray '#'|unrecognized token.*\n.*#", "In C++ a comment starts with `//`, not with `#`."),
     (
         r"ambiguous|more than one instance of overloaded",
         "The compiler cannot choose between several versions of that function. For an integer T: convert "
@@ -54,8 +65,8 @@ ADVICE = (
         "Each parameter is one element already, not an array: use it without an index.",
     ),
     (
-        r"must (be|have) integral|invalid operands .*operator%|operator ?%",
-        "`%` is for integers. For floats there is fmod.",
+        r"expected a \":\"|expected ':'",
+        "`c ? a : b` chooses between two values: behind `?` come the one, a colon, and the other.",
     ),
     (
         r"undefined|not declared|undeclared",
@@ -68,7 +79,8 @@ ADVICE = (
 def advice(log: Log, case: Case) -> str:
     """The next thing to think about for these errors."""
     named = [fault for fault in log.errors if fault.line]
-    if words := unbalanced(log.code) or _python(blank_comments("\n".join(f.source for f in named))):
+    lines = blank_comments("\n".join(fault.source for fault in named))
+    if words := unbalanced(log.code) or _comment(log) or _python(lines) or _head(log.code):
         return words
     pointer = _POINTER_PARAMETER.search(blank_comments(log.code))
     if pointer and any("*" in fault.message or "argument" in fault.message for fault in log.errors):
@@ -79,10 +91,12 @@ def advice(log: Log, case: Case) -> str:
         )
     if named and SEMICOLON.search(named[0].message):
         return _semicolon(named[0].source, log.code)
+    if words := next(filter(None, map(_operator, named)), ""):
+        return words
     text = "\n".join(f"{fault.message}\n{fault.source}" for fault in log.errors)
     for pattern, words in ADVICE:
         if re.search(pattern, text):
-            return words or _parameters(case)
+            return words or _parameters(case, log)
     if named:
         return "Read the message together with that line: what does the compiler expect there?"
     return (
@@ -104,13 +118,59 @@ def unbalanced(code: str) -> str:
     return ""
 
 
+def _comment(log: Log) -> str:
+    if any(
+        re.search(r"preprocessing directive|stray '#'|unrecognized token", f.message)
+        and "#" in f.source
+        or re.match(r"\s*# ", f.source)
+        for f in log.errors
+    ):
+        return "In C++ a comment starts with `//`, not with `#`."
+    return ""
+
+
+def _head(code: str) -> str:
+    """What is missing in the template's or the function's parameters; "" if nothing is seen."""
+    for written in re.findall(r"template\s*<([^<>]*)>", blank_comments(code)):
+        first = written.split(",")[0].split()
+        if first and not re.fullmatch(r"typename|class|bool|int|unsigned|auto|\w+_t", first[0]):
+            return f"Write `template <typename {first[-1]}>`; yours reads `template <{written.strip()}>`."
+    types = dict.fromkeys(re.findall(r"(?:typename|class|struct|using)\s+(\w+)", code))
+    kind = next(iter(types), "T")
+    for _, _, parameters in heads(code):
+        for parameter in parameters:
+            plain = re.sub(r"=.*|\bconst\b|<[^<>]*>|\w+::|[&*]", " ", parameter)
+            words = plain.split()
+            known = [word for word in words if word in types or _TYPE.fullmatch(word)]
+            if len(words) == 1 and not known:
+                return f"Each parameter needs its type: `{kind} {words[0]}`, not `{parameter}` alone."
+            if known and len(words) - len(known) > 1:
+                return (
+                    "A comma stands between two parameters, and each needs its type; yours reads "
+                    f"`{parameter}`."
+                )
+    return ""
+
+
+def _operator(fault: Fault) -> str:
+    """What the operator of this fault is for, if it is one for integers only; else ""."""
+    if named := _NAMED_OPERATOR.search(fault.message):
+        return _OPERATORS[named[1]]
+    found = _OPERATOR.search(blank_comments(fault.source))
+    return _OPERATORS[found[0]] if found and "integral" in fault.message else ""
+
+
 def _python(lines: str) -> str:
     """What in these lines is Python's and not C++'s; "" if nothing is seen."""
+    if re.search(r"\belif\b", lines):
+        return "`elif` is Python's. C++ writes `else if (...)`."
     if re.search(r"[\w)\]](?<!\belse)[ \t]+if\b.+\belse\b", lines):
         return "This is Python's `a if c else b`. C++ writes it `c ? a : b`."
     if re.search(r"[\w)\]][ \t]*\*\*[ \t]*[\w(+-]", lines):
         return "C++ has no `**`. Multiply (`x * x`), or call pow(x, y)."
-    if re.search(r"\b(if|while)[ \t]+(?!constexpr)[^(\s]", lines):
+    if re.search(
+        r"\b(if|while)[ \t]+(?!constexpr)[^(\s]|\b(if|while)\b[^;{}?]*\)\s*:(?!:)|\belse\s*:(?!:)", lines
+    ):
         return "C++ wants the condition of an `if` in parentheses, and no colon: `if (x > 0) ...;`."
     return ""
 
@@ -126,10 +186,12 @@ def _semicolon(source: str, code: str) -> str:
     return "A semicolon is missing at the end of a statement on that line."
 
 
-def _parameters(case: Case) -> str:
-    tensors = sum(isinstance(arg, torch.Tensor) for arg in case.args)
-    keywords = f" and then its keywords ({', '.join(case.kwargs)})" if case.kwargs else ""
+def _parameters(case: Case, log: Log) -> str:
+    given = sum(isinstance(arg, torch.Tensor) for arg in case.args)
+    tensors, names = (log.tensors, log.keywords) if log.tensors is not None else (given, tuple(case.kwargs))
+    keywords = f" and then its keywords ({', '.join(names)})" if names else ""
     return (
         f"The kernel is called with {tensors} {'tensor' if tensors == 1 else 'tensors'}{keywords}, in this "
         "order. How many parameters does your function have, and of which types?"
+        + (" (A number goes in by name: `kernel(x, alpha=alpha)`.)" if names and tensors > given else "")
     )

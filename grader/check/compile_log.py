@@ -10,12 +10,15 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from torch.cuda.jiterator import _JittedFunction
+
 from .jit_source import blank_comments
 from .kernels import kernels_of
 
 SEMICOLON = re.compile(r"expected .*['\"];['\"]")
+_CALL = _JittedFunction.__call__.__code__
 _COMPILER_OPTION = re.compile(r"\s*\[-[fW][\w=+-]*\]")
-_CONTROL = re.compile(r"\s*\}?\s*(else|if|for|while|switch|do)\b")
+_CONTROL = re.compile(r"\s*\}?\s*(else|elif|if|for|while|switch|do)\b")
 _NVRTC = re.compile(r"^\S*?\((\d+)\): (?:catastrophic )?error(?: #\S+)?: (.*)$", re.MULTILINE)
 
 
@@ -33,11 +36,13 @@ class Fault:
 @dataclass(frozen=True)
 class Log:
     """The errors of one failed compile, those in the learner's lines first; `code` is the learner's text, ""
-    if it cannot be found.
+    if it cannot be found; `tensors` and `keywords` tell what the kernel was called with, if it is known.
     """
 
     errors: tuple[Fault, ...]
     code: str = ""
+    tensors: int | None = None
+    keywords: tuple[str, ...] = ()
 
 
 def read(error: BaseException, message: str, candidate: object) -> Log | None:
@@ -53,7 +58,18 @@ def read(error: BaseException, message: str, candidate: object) -> Log | None:
         return None
     faults = sorted(dict.fromkeys(faults), key=lambda fault: fault.line is None)
     code = _code_of(faults, codes)
-    return Log(tuple(_where_it_is_missing(fault, code) for fault in faults), code)
+    return Log(tuple(_where_it_is_missing(fault, code) for fault in faults), code, *_called_with(error))
+
+
+def _called_with(error: BaseException) -> tuple[int | None, tuple[str, ...]]:
+    """Number of tensors and names of the keywords of the kernel's call, from the traceback."""
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code is _CALL:
+            seen = trace.tb_frame.f_locals
+            return len(seen["tensors"]), tuple(seen["self"].kwargs_dict)
+        trace = trace.tb_next
+    return None, ()
 
 
 def _code_of(faults: list[Fault], codes: list[str]) -> str:

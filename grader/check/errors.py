@@ -6,7 +6,6 @@ import linecache
 import re
 import sysconfig
 import traceback
-from dataclasses import dataclass
 from pathlib import Path
 
 from grader.simgpu.jiterator import NoCompiler
@@ -14,7 +13,7 @@ from grader.simgpu.jiterator import NoCompiler
 from ..exercises import Case, Exercise
 from . import compile_advice, compile_log, jit_source, show
 from .kernels import kernels_of
-from .verdict import Reason
+from .verdict import Reason, Told
 
 _OURS = str(Path(__file__).resolve().parents[1])
 _LIBRARIES = tuple(
@@ -45,10 +44,17 @@ ADVICE = (
         "The kernel was created before `import grader` switched the simulated GPU on. Run the cell with "
         "`import grader` first, then create the kernel again.",
     ),
+    (
+        r"TypeError: must be real number, not",
+        "The keywords of a kernel are numbers, in its call and in the defaults at its creation: `alpha=1.0`, "
+        "without quotes. Which one is none?",
+    ),
     (r"jiterator only supports up to 8 tensor inputs", "Can some of the inputs be keywords instead?"),
     (
-        r"TypeError: .*(positional argument|unexpected keyword argument|missing \d+ required)",
-        "The function is called as the signature in the task says. Compare the parameters of yours with it.",
+        r"TypeError: .*(positional argument|unexpected keyword argument|missing \d+ required|multiple values "
+        r"for argument)",
+        "The function is called as the signature says: `{signature}`. Compare the parameters of yours with "
+        "it, their names and their order.",
     ),
     (
         r"Expected all tensors to be on the same device",
@@ -79,16 +85,6 @@ ADVICE = (
 )
 
 
-@dataclass(frozen=True)
-class Told:
-    """An error for people: reason, headline, lines (theirs), and what to think about next."""
-
-    reason: Reason
-    headline: str
-    lines: tuple[str, ...]
-    explanation: str
-
-
 def describe(error: BaseException, exercise: Exercise, candidate: object, case: Case) -> Told:
     """Tell `error`, raised by a call of `candidate` on `case`."""
     text = _message(error)
@@ -110,6 +106,7 @@ def describe(error: BaseException, exercise: Exercise, candidate: object, case: 
     if unknown := re.match(r"KeyError: '(\w+) is not declared in function definition", told):
         return Told(Reason.RAISED, headline, lines, _keywords(unknown[1], candidate))
     advice = next((words for pattern, words in ADVICE if re.search(pattern, told)), "")
+    advice = advice.replace("{signature}", exercise.signature.split(" ->")[0])
     return Told(Reason.RAISED, headline, lines, advice or _where_to_look(lines))
 
 
@@ -127,7 +124,7 @@ def _keywords(unknown: str, candidate: object) -> str:
 def _where_to_look(lines: tuple[str, ...]) -> str:
     if lines:
         return "Call your function yourself with inputs like these, and look at that line."
-    return "Call it yourself with inputs like these: the error comes from below your code."
+    return "None of your lines is named by the error. Call your function yourself with inputs like these."
 
 
 def _compile(exercise: Exercise, case: Case, log: compile_log.Log) -> Told:

@@ -5,7 +5,6 @@ be.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,19 +13,9 @@ from . import patterns, show
 from .compare import units
 from .judge import Finding, expected_as_stored
 from .shrink import cut, shape_of, shrink, window
-from .verdict import Reason
+from .verdict import Reason, Told
 
 Again = Callable[[Case], Finding | None]
-
-
-@dataclass(frozen=True)
-class Told:
-    """The parts of a verdict that say what is wrong."""
-
-    reason: Reason
-    headline: str
-    lines: tuple[str, ...]
-    explanation: str
 
 
 def tell(

@@ -10,6 +10,7 @@ _NUMBER = re.compile(
     r"(?<![\w.])(?:0[xX][0-9a-fA-F.]+(?:[pP][+-]?\d+)?|\d+\.\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)"
     r"(?![\w.])"
 )
+_FIXED = ("float", "double", "int")
 _COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'', re.DOTALL)
 
 
@@ -118,11 +119,40 @@ def _broken_after_template(text: str) -> str:
     )
 
 
+def heads(code: str) -> list[tuple[str, str, list[str]]]:
+    """Return type, name and parameters of each function template in `code`, as they are written."""
+    found = re.finditer(
+        r"template\s*<[^<>]*>\s*([\w:<>&*\s]*?)\s*\b(\w+)\s*\(([^()]*)\)\s*\{", blank_comments(code)
+    )
+    return [
+        (head[1], head[2], [" ".join(part.split()) for part in re.split(r",(?![^<>]*>)", head[3])])
+        for head in found
+    ]
+
+
+def fixed_type(code: str, function: str, tensors: int) -> str | None:
+    """Where float, double or int stands in place of T in the head of `function`, whose first `tensors`
+    parameters are elements; None if it does nowhere.
+    """
+    for returned, name, parameters in heads(code):
+        if name != function:
+            continue
+        if returned in _FIXED:
+            return f"`{name}` returns `{returned}`, whatever the type of the elements. Write `T` there."
+        for parameter in parameters[:tensors]:
+            if parameter.split(" ")[0] in _FIXED:
+                return (
+                    f"`{parameter}` makes a {parameter.split(' ')[0]} of every element, whatever its type. "
+                    "Write `T` there."
+                )
+    return None
+
+
 def double_literals(code: str) -> list[tuple[int, str]]:
     """Line number and text of each literal that makes a float computation double (`0.5 * x`).
 
     Left out: literals with the suffix f, in a conversion that holds nothing else (`T(0.5)`), and those
-    that are converted at once (`T c = 0.5;`, `return 0.5;`).
+    that are converted at once (`T c = 0.5;`, a default `T c = 0.5`, `return 0.5;`).
     """
     text = blank_comments(code)
     types = "|".join({"T", "float", "double", *re.findall(r"(?:typename|class)\s+(\w+)", text)})
@@ -133,7 +163,7 @@ def double_literals(code: str) -> list[tuple[int, str]]:
             rf"\b(?:{types})\s*[({{]{constant}[)}}]",
             rf"static_cast\s*<\s*(?:{types})\s*>\s*\({constant}\)",
             rf"\((?:{types})\)\s*{_NUMBER.pattern}",
-            rf"\b(?:{types})\s+\w+\s*=\s*[-+]?{_NUMBER.pattern}\s*;",
+            rf"\b(?:{types})\s+\w+\s*=\s*[-+]?{_NUMBER.pattern}\s*[;,)]",
             rf"\breturn\s+[-+]?{_NUMBER.pattern}\s*;",
         )
         for found in re.finditer(pattern, text)
@@ -144,6 +174,19 @@ def double_literals(code: str) -> list[tuple[int, str]]:
         if is_float and not any(start <= found.start() < end for start, end in covered):
             literals.append((text.count("\n", 0, found.start()) + 1, found.group()))
     return literals
+
+
+def assignment_warning(code: str) -> str | None:
+    """One sentence on the first condition of `code` that assigns (`if (x = 0)`), None if there is none."""
+    text = blank_comments(code)
+    found = re.search(r"\b(?:if|while)\s*\(\s*(\w+)\s*=(?!=)[^;{}()]*\)", text)
+    if found is None:
+        return None
+    line = text.count("\n", 0, found.start()) + 1
+    return (
+        f"line {line} of your kernel: `{found[0]}` gives {found[1]} a new value. Was `==`, which compares, "
+        "meant?"
+    )
 
 
 def double_warning(code: str) -> str | None:

@@ -12,11 +12,13 @@ from ..exercises import Case, Exercise
 from ..exercises.wide import wide
 from .call import expected
 from .compare import difference
+from .jit_source import fixed_type
 from .judge import Finding, parameter
-from .kernels import calls_method, is_kernel
+from .kernels import calls_method, is_kernel, kernels_of
 from .keywords import unused_keyword
 from .matching import Clues, is_always, is_broadcast, is_finite, is_strided
 from .numbers import neighbours, precision, transformed
+from .show import dtype_name
 from .verdict import Reason
 
 Pattern = tuple[Reason, str]
@@ -89,6 +91,10 @@ def _uniform(clues: Clues) -> Iterator:
         )
     flat = [f.got.ravel() for f in clues.alike]
     if all((one == one[0]).all() for one in flat):
+        case = clues.first.outcome.case
+        for kernel in kernels_of(clues.candidate) if case.dtype.is_complex else ():
+            if words := fixed_type(kernel.code_string, kernel.kernel_name, len(case.args)):
+                yield None, f"{words} A {dtype_name(case.dtype)} does not fit into it."
         yield (
             None,
             "Every element is the same number, whatever the input. Does your code use the elements of its "

@@ -141,6 +141,7 @@ def _warnings(exercise: Exercise, candidate: object, run: Run) -> tuple[str, ...
     codes = dict.fromkeys([kernel.code_string for kernel in kernels_of(candidate)] + run.tally.codes)
     # of kernels made anew for each call, each with its own constant, one is enough
     warnings = [text for text in map(jit_source.double_warning, codes) if text][:1]
+    warnings += [text for text in map(jit_source.assignment_warning, codes) if text][:1]
     if exercise.limits.creates is None and run.tally.creates:
         warnings.append(
             "a kernel is created inside the function, anew at each call. Create it once, outside."

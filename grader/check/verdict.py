@@ -72,6 +72,16 @@ def values_of(reason: Reason) -> Values:
 
 
 @dataclass(frozen=True)
+class Told:
+    """The parts of a verdict that say what is wrong: lines (theirs), and what to think about next."""
+
+    reason: Reason
+    headline: str
+    lines: tuple[str, ...]
+    explanation: str
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The outcome of one check.
 

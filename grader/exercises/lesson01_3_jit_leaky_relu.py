@@ -83,8 +83,8 @@ EXERCISES = [
             ),
             _leaky_variant("Negative numbers became positive.", lambda x, s: np.where(x > 0, x, -s * x)),
             _leaky_variant(
-                "This is the larger of x and slope * x. For a slope above 1, or below 0, that is the wrong "
-                "one of the two.",
+                "This is the larger of x and slope * x. For a slope above 1 that is the wrong one of the "
+                "two.",
                 lambda x, s: np.maximum(x, s * x),
             ),
             _leaky_variant("Every number is multiplied by slope; the branch is missing.", lambda x, s: s * x),

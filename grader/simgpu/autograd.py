@@ -23,6 +23,8 @@ from grader.simgpu.tensors import RULES, SIMULATED, SimTensor, mark, mark_all, r
 _Tensor = torch.Tensor
 _Node = function.BackwardCFunction
 _bind_apply = vars(torch._C._FunctionBase)["apply"].__get__
+# Since PyTorch 2.14 a Function has the method of C++ itself, where it used to call its base's.
+_FUNCTION_APPLIES_ITSELF = vars(function.Function).get("apply") is vars(torch._C._FunctionBase)["apply"]
 _sees_tensors = torch._C._is_torch_function_enabled
 _hooks_init = torch.autograd.graph.saved_tensors_hooks.__init__
 _register_hook = function._HookMixin._register_hook
@@ -261,6 +263,8 @@ for _method in (_Tensor.register_hook, _Tensor.register_post_accumulate_grad_hoo
 
 def patches():
     yield function._SingleLevelFunction, "apply", classmethod(apply)
+    if _FUNCTION_APPLIES_ITSELF:
+        yield function.Function, "apply", classmethod(apply)
     yield function._HookMixin, "_register_hook", staticmethod(register_hook)
     yield torch.autograd.graph.saved_tensors_hooks, "__init__", hooks_init
     yield torch.autograd, "_engine_run_backward", run_backward

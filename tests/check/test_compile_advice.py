@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from grader import exercises
-from grader.check import Reason, check, compile_log
+from grader.check import Reason, check, compile_advice, compile_log
 
 SAXPY = exercises.get("jit-saxpy")
 HEAD = "template <typename T>\nT saxpy(T x, T y, T alpha) "
@@ -53,6 +53,17 @@ def test_nvrtc_names_the_next_line_and_the_learner_reads_the_right_one():
         ("{ return alpha**1 * x + y; }", "C++ has no `**`"),
         ("{ if x > 0: return x; else return y; }", "in parentheses, and no colon"),
         ("{ # scaled\n  return alpha * x + y; }", "a comment starts with `//`"),
+        ("{\n  # add them\n  return alpha * x + y;\n}", "a comment starts with `//`"),
+        ("{\n  # if x is big\n  return alpha * x + y;\n}", "a comment starts with `//`"),
+        ("{ if (x > 0): return x; return alpha * x + y; }", "no colon"),
+        ("{\n  if (x > 0) return x;\n  else:\n    return y;\n}", "no colon"),
+        ("{ if (x > 0) return x; elif (x < 0) return y; return x; }", "C++ writes `else if (...)`"),
+        ("{\n  if (x > 0) return x;\n  elif (x < 0)\n    return y;\n  return x;\n}", "C++ writes `else if"),
+        ("{ return x % y; }", "there is fmod"),
+        ("{ return x ^ 2; }", "A power is pow(x, y)"),
+        ("{ return x | y; }", "or of two conditions is `||`"),
+        ("{ return x & y; }", "and of two conditions is `&&`"),
+        ("{ return x > 0 ? x, y; }", "chooses between two values"),
         ("{ return alpha * x[0] + y; }", "one element already"),
     ],
 )  # fmt: skip
@@ -81,3 +92,48 @@ def test_void_promises_no_result(body):
 def test_words_for_operators_are_cpp():
     text = "{ return (x > 0 and y > 0) or not (x > 0) ? alpha * x + y : alpha * x + y; }"
     assert check(SAXPY, torch.cuda.jiterator._create_jit_fn(HEAD + text, alpha=1.0)).passed
+
+
+@pytest.mark.parametrize(
+    "head, words",
+    [
+        ("template <typename T> T saxpy(T x, y, T alpha)", "`T y`, not `y` alone"),
+        ("template <typename T> T saxpy(T x T y, T alpha)", "A comma stands between two parameters"),
+        ("template <typname T> T saxpy(T x, T y, T alpha)", "Write `template <typename T>`"),
+        ("template <T> T saxpy(T x, T y, T alpha)", "Write `template <typename T>`"),
+    ],
+)
+def test_what_is_missing_in_the_head(head, words):
+    assert words in checked(head + " { return alpha * x + y; }").explanation
+
+
+def test_a_sound_head_is_not_blamed():
+    head = "template <typename T> T saxpy(const T& x, unsigned int y, std::complex<float> z, T alpha=T(1))"
+    assert "comma" not in compile_advice._head(head + " { return w; }")
+
+
+@pytest.mark.parametrize(
+    "line, operator",
+    [("return x ^ y;", "^"), ("return x > 0 && (x | 1);", "|"), ("return x > 0 || (x & 1);", "&")],
+)
+def test_nvrtc_names_no_operator_and_the_line_does(line, operator):
+    fault = compile_log.Fault(1, "expression must have integral or unscoped enum type", line)
+    advice = compile_advice.advice(compile_log.Log((fault,)), exercises.Case((), {}, torch.float32))
+    assert f"`{operator}`" in advice and "integers" in advice
+
+
+def test_a_reference_in_a_message_is_no_operator():
+    fault = compile_log.Fault(1, "no match for 'operator*' (operand types are 'A&' and 'float')", "x * y;")
+    advice = compile_advice.advice(compile_log.Log((fault,)), exercises.Case((), {}, torch.float32))
+    assert "bits" not in advice
+
+
+def test_the_tensors_of_the_failing_call_are_counted():
+    kernel = torch.cuda.jiterator._create_jit_fn(
+        "template <typename T> T scale(T x, T alpha) { return alpha * x; }", alpha=1.0
+    )
+    verdict = check(
+        exercises.get("compile-once"), lambda x, alpha: kernel(x, torch.tensor(alpha, device="cuda"))
+    )
+    assert "called with 2 tensors and then its keywords (alpha)" in verdict.explanation
+    assert "A number goes in by name" in verdict.explanation

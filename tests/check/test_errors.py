@@ -129,6 +129,16 @@ SCALE = "T x, T alpha) { return alpha * x; }"
             lambda: (lambda k: lambda x, alpha: k(x, alpha=alpha))(jit(SCALE, a=1.0, b=2.0)),
             "The call gives `alpha`; your kernel declares `a`, `b`.",
         ),
+        (
+            "compile-once",
+            lambda: (lambda k: lambda alpha, x: k(x, alpha=alpha))(jit(SCALE, alpha=1.0)),
+            "called as the signature says: `scale(x, alpha)`",
+        ),
+        (
+            "jit-saxpy",
+            lambda: jit("T x, T y, T alpha) { return alpha * x + y; }", alpha="1.0"),
+            "without quotes",
+        ),
         ("jit-saxpy", lambda: jit("T x, T y) { return x + y; }"), "your kernel declares no keyword."),
         (
             "jit-add",

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from grader.check.jit_source import double_literals, double_warning, explain
+from grader.check.jit_source import assignment_warning, double_literals, double_warning, explain, fixed_type
 
 GOOD = "template <typename T> T add(T x, T y) { return x + y; }"
 
@@ -85,6 +85,7 @@ def body(text):
         ("return 1e-3F * x;", []),
         ("T c = 0.5; return c * x;", []),
         ("return 0.5;", []),
+        ("T c = 0.5, d = x; return c * d;", []),
         ("return x * 2;", []),
         ("return x + 0x1F;", []),
         ("/* 0.5 * x */ return x; // 0.25", []),
@@ -100,3 +101,31 @@ def test_the_warning_names_line_and_mend():
     warning = double_warning("template <typename U>\nU f(U x) {\n  // 0.1\n  return 0.5 * x;\n}")
     assert "line 4" in warning and "`0.5`" in warning and "T(0.5)" in warning
     assert double_warning(body("return x;")) is None
+
+
+def test_a_default_of_a_parameter_is_converted_at_once():
+    assert double_warning("template <typename T> T f(T x, T alpha=1.0) { return alpha * x; }") is None
+
+
+def test_a_condition_that_assigns_is_asked_about():
+    assert "line 1 of your kernel: `if (x = 0)` gives x" in assignment_warning(body("if (x = 0) return y;"))
+    for text in ("if (x == 0) return y;", "if (T z = x) return z;", "if (x <= 0) return y;", "x = 0;"):
+        assert assignment_warning(body(text)) is None
+
+
+@pytest.mark.parametrize(
+    "code, words",
+    [
+        ("template <typename T> float f(T x, T y) { return x; }", "`f` returns `float`"),
+        ("template <typename T> T f(T x, double y) { return x; }", "`double y` makes a double"),
+        ("template <typename T> T f(T x, T y, double alpha) { return x; }", None),
+        (
+            "template <typename T> float g(T x) { return x; }\n"
+            "template <typename T> T f(T x, T y) { return x; }",
+            None,
+        ),
+    ],
+)
+def test_a_fixed_type_in_place_of_t(code, words):
+    found = fixed_type(code, "f", 2)
+    assert found is None if words is None else words in found

@@ -8,6 +8,8 @@ import pytest
 import torch
 from jupyter_client.manager import start_new_kernel
 
+import grader  # noqa: F401  (the notes at creation)
+
 KERNEL = "template <typename T> T f(T x) { return x; }"
 CREATE = "torch.cuda.jiterator._create_jit_fn"
 
@@ -58,6 +60,37 @@ def test_text_that_cannot_be_read_ends_with_the_rule_it_breaks(code, last, shown
     assert last in lines[-1] and lines[-1][0].isupper()
     assert not any(name in line for line in lines for name in ("site-packages", "grader"))
     assert len(lines) < 14
+
+
+@pytest.mark.parametrize(
+    "text, call, last",
+    [
+        ("T x) { return y; }", "k(x)", 'identifier "y" is undefined'),
+        ("T x) { T y = x; }", "k(x)", "Which path has no return?"),
+        ("T x) { return f(x) + x; }", "k(x)", "calls itself without end"),
+        ("T x) { return x; }", "k(x.cpu())", "non-CUDA DeviceType"),
+        ("T x, T y) { return x; }", "k(x, x.cpu())", "at least two devices"),
+        ("T x, T y) { return x; }", "k(x, 2.0)", "1 of input tensors tuple is not a Tensor"),
+    ],
+)
+def test_a_failed_launch_shows_the_learners_lines_and_the_message(text, call, last, shown):
+    make = f"k = {CREATE}('template <typename T> T f({text}')\nx = torch.ones(3, device='cuda')"
+    lines = shown(f"{make}\ndef mine(k, x):\n    return {call}\nmine(k, x)").strip().split("\n")
+    assert any(f"return {call}" in line for line in lines) and any("mine(k, x)" in line for line in lines)
+    assert any(last in line for line in lines)
+    assert not any(name in line for line in lines for name in ("site-packages", "/grader/", "jiterator.py"))
+    assert len(lines) < 40
+
+
+def test_ctrl_c_in_a_kernel_shows_the_learners_lines(shown, tmp_path):
+    running = tmp_path / "running"
+    text = shown(
+        f"k = {CREATE}('template <typename T> T f(T x) {{ while (x > 0) {{ x += 1; x -= 1; }} return x; }}')"
+        f"\nx = torch.ones(3, device='cuda')\nk(-x)\nopen({str(running)!r}, 'w').close()\nk(x)",
+        stop_when=running,
+    )
+    assert "KeyboardInterrupt" in text and "k(x)" in text
+    assert "/grader/" not in text and "site-packages" not in text
 
 
 def test_type_and_message_of_the_exception_stay_pytorchs():

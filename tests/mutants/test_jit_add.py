@@ -270,3 +270,13 @@ def test_mutant_is_rejected_for_its_own_reason(name, rejected):
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_variation_passes(name, accepted):
     accepted(ID, HONEST[name])
+
+
+@pytest.mark.parametrize(
+    "head", ["float f(T x, T y)", "T f(float x, float y)", "double f(double x, double y)"]
+)
+def test_a_fixed_type_is_named_where_complex_values_are_lost(head, rejected):
+    verdict = rejected(
+        ID, lambda: JIT(f"template <typename T> {head} {{ return x + y; }}"), Values.WRONG, Reason.VALUE
+    )
+    assert "Write `T` there" in verdict.explanation and "complex64" in verdict.explanation

@@ -120,3 +120,9 @@ def test_mutant_is_rejected_for_its_own_reason(name, rejected):
 @pytest.mark.parametrize("name", HONEST)
 def test_honest_variation_passes(name, accepted):
     accepted(ID, HONEST[name])
+
+
+def test_the_larger_of_the_two_is_right_for_slopes_below_0(rejected):
+    verdict = rejected(ID, *MUTANTS["max"])
+    assert "For a slope above 1 that is the wrong one" in verdict.explanation
+    assert "below 0" not in verdict.explanation

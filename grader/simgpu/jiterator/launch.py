@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from grader import tracebacks
 from grader.simgpu import tensors as device
 from grader.simgpu import trace
 from grader.simgpu.jiterator import build, events, faults, operands, plan
@@ -41,13 +42,17 @@ def compile_and_launch(
     Raises as PyTorch does: RuntimeError for devices, shapes, dtypes and code that does not compile, TypeError
     for keyword arguments that are no numbers. KeyboardInterrupt if it is interrupted.
     """
-    for i, t in enumerate(inputs):
-        if not isinstance(t, _Tensor):
-            raise RuntimeError(f"{i} of input tensors tuple is not a Tensor")
-    scalars = [_scalar(v) for v in kwargs.values()]
-    faults.check()
-    with _NoDispatch():
-        outputs = _launch(code, name, by_reference, num_outputs, inputs, scalars)
+    try:
+        for i, t in enumerate(inputs):
+            if not isinstance(t, _Tensor):
+                raise RuntimeError(f"{i} of input tensors tuple is not a Tensor")
+        scalars = [_scalar(v) for v in kwargs.values()]
+        faults.check()
+        with _NoDispatch():
+            outputs = _launch(code, name, by_reference, num_outputs, inputs, scalars)
+    except BaseException as error:
+        tracebacks.of_their_lines(error)
+        raise
     return outputs[0] if num_outputs == 1 else tuple(outputs)
 
 
