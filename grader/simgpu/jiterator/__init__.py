@@ -34,16 +34,16 @@ _before: dict[str, Any] = {}  # what install() replaced
 
 
 def install() -> None:
-    """Let jiterator kernels run on simulated tensors. Kernels on a real GPU's tensors still go there."""
+    """Let jiterator kernels run on the simulated GPU. Those given a real GPU's tensors still go there."""
     if _before:
         return
     real = getattr(torch._C, _NAME, None)
     init = _jiterator._JittedFunction.__init__
 
     def dispatch(code, name, by_reference, num_outputs, tensors, kwargs):
-        if real is None or any(isinstance(t, SimTensor) for t in tensors):
-            return launch.compile_and_launch(code, name, by_reference, num_outputs, tensors, kwargs)
-        return real(code, name, by_reference, num_outputs, tensors, kwargs)
+        there = real is not None and any(map(_on_a_real_gpu, tensors))
+        run = real if there else launch.compile_and_launch
+        return run(code, name, by_reference, num_outputs, tensors, kwargs)
 
     def noted_init(self, code_string, *args, **kwargs):
         init(self, code_string, *args, **kwargs)
@@ -53,6 +53,10 @@ def install() -> None:
     _before.update(real=real, init=init)
     setattr(torch._C, _NAME, dispatch)
     _jiterator._JittedFunction.__init__ = noted_init
+
+
+def _on_a_real_gpu(t: Any) -> bool:
+    return isinstance(t, torch.Tensor) and not isinstance(t, SimTensor) and t.device.type == "cuda"
 
 
 def uninstall() -> None:
