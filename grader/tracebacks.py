@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 import types
+from pathlib import Path
+
+_OURS = str(Path(__file__).resolve().parent)
+_LIBRARIES = tuple(
+    str(Path(sysconfig.get_paths()[key]).resolve()) for key in ("stdlib", "platstdlib", "purelib", "platlib")
+)
 
 
 def of_their_lines(error: BaseException) -> None:
@@ -20,9 +27,17 @@ def of_their_lines(error: BaseException) -> None:
     error._render_traceback_ = render
 
 
-def _theirs(trace: types.TracebackType | None) -> types.TracebackType | None:
-    from grader.check.errors import is_learners  # not before it is needed: `import grader` stays quick
+def is_learners(filename: str) -> bool:
+    """True for a notebook cell, a console or a file of the learner's; False for ours, Python's and
+    packages'.
+    """
+    if "ipykernel_" in filename or filename.startswith("<"):
+        return not filename.startswith("<frozen")
+    path = str(Path(filename).resolve())
+    return not path.startswith((_OURS, *_LIBRARIES))
 
+
+def _theirs(trace: types.TracebackType | None) -> types.TracebackType | None:
     kept = []
     while trace is not None:
         kept += [trace] if is_learners(trace.tb_frame.f_code.co_filename) else []

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import linecache
 import re
-import sysconfig
 import traceback
-from pathlib import Path
 
 from grader.simgpu.jiterator import NoCompiler
+from grader.tracebacks import is_learners
 
 from ..exercises import Case, Exercise
 from . import compile_advice, compile_log, jit_source, show
 from .kernels import kernels_of
 from .verdict import Reason, Told
 
-_OURS = str(Path(__file__).resolve().parents[1])
-_LIBRARIES = tuple(
-    str(Path(sysconfig.get_paths()[key]).resolve()) for key in ("stdlib", "platstdlib", "purelib", "platlib")
-)
 LONGEST = 200
 
 # (pattern on "Type: message", advice): the next thing to think about
@@ -160,13 +155,3 @@ def own_lines(error: BaseException) -> tuple[str, ...]:
     frame = own[-1]
     source = (frame.line or linecache.getline(frame.filename, frame.lineno)).strip()
     return (f"your line {frame.lineno}: {source}" if source else f"your line {frame.lineno}",)
-
-
-def is_learners(filename: str) -> bool:
-    """True for a notebook cell, a console or a file of the learner's; False for ours, Python's and
-    packages'.
-    """
-    if "ipykernel_" in filename or filename.startswith("<"):
-        return not filename.startswith("<frozen")
-    path = str(Path(filename).resolve())
-    return not path.startswith((_OURS, *_LIBRARIES))

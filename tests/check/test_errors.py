@@ -5,7 +5,7 @@ import torch
 
 from grader import exercises, simgpu
 from grader.check import Reason, Values, check
-from grader.check.errors import is_learners
+from grader.tracebacks import is_learners
 
 HELLO = exercises.get("hello-gpu")
 
