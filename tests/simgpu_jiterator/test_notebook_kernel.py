@@ -38,12 +38,12 @@ class Notebook:
                 continue
             content = reply["content"]
             if reply["msg_type"] == "stream":
-                shown.append(content["text"].strip())
+                shown.append(content["text"])  # one print may come in several messages
             if reply["msg_type"] == "error":
                 shown.append(content["ename"])
                 print(content["evalue"])  # shown if the test fails
             if reply["msg_type"] == "status" and content["execution_state"] == "idle":
-                return " ".join(shown)
+                return "".join(shown).strip()
         raise TimeoutError(code)
 
 
