@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Literal
 
 from grader import simgpu
-from grader.simgpu.jiterator import cache, compiler
+from grader.simgpu.native import cache, compiler
 
 OLDEST_PYTHON = (3, 11)
 TORCH_RANGE = ((2, 11), (2, 15))  # from, below

@@ -8,7 +8,8 @@ import torch
 from torch.cuda.jiterator import _JittedFunction
 
 from grader import simgpu
-from grader.simgpu.jiterator import NoCompiler, compiler, precompile
+from grader.simgpu.jiterator import NoCompiler, precompile
+from grader.simgpu.native import compiler
 
 from ..exercises import Exercise
 from ..exercises.draw import Draw

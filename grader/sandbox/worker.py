@@ -147,7 +147,8 @@ def _compiler(simgpu) -> str | None:
     """The simulated GPU's C++ compiler; None with a real GPU. Without one every answer would be an error that
     is none of the hand-in's: CannotGrade.
     """
-    from grader.simgpu.jiterator import NoCompiler, compiler
+    from grader.simgpu.native import compiler
+    from grader.simgpu.native.compiler import NoCompiler
 
     try:
         return compiler.command()[0] if simgpu.is_simulated() else None

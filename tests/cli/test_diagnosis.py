@@ -8,7 +8,7 @@ import pytest
 
 from grader import diagnosis
 from grader.diagnosis import Finding
-from grader.simgpu.jiterator import cache, compiler
+from grader.simgpu.native import cache, compiler
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from grader.sandbox import Cancelled, Cell, Job, Status, run
-from grader.simgpu.jiterator import compiler
+from grader.simgpu.native import compiler
 from tests.course.making import SOLVED, processes_with
 
 SETUP = Cell(0, "import torch")

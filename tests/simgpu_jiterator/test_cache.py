@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from grader import simgpu
-from grader.simgpu.jiterator import build, cache, compiler
+from grader.simgpu.jiterator import build
+from grader.simgpu.native import cache, compiler
 
 create = torch.cuda.jiterator._create_jit_fn
 

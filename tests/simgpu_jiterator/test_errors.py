@@ -9,7 +9,8 @@ import types
 import pytest
 import torch
 
-from grader.simgpu.jiterator import NoCompiler, compiler, errors
+from grader.simgpu.jiterator import NoCompiler, errors
+from grader.simgpu.native import compiler
 
 create = torch.cuda.jiterator._create_jit_fn
 

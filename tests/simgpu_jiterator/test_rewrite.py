@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from grader.simgpu.jiterator.rewrite import rewrite
+from grader.simgpu.native.rewrite import rewrite
 
 create = torch.cuda.jiterator._create_jit_fn
 

@@ -7,10 +7,9 @@ launches is provided here (`launch.compile_and_launch`).
     plan.py      what such a call comes to, worked out once for each specialisation
     operands.py  dtypes, shapes and strides, as PyTorch's TensorIterator has them
     codegen.py   the program around a kernel
-    rewrite.py   integer arithmetic and conversions as on a GPU
-    build.py     compiled once for a process; cache.py: once for a machine; compiler.py: the C++ compiler
+    build.py     compiled once for a process, and once for a machine
     errors.py    compile errors in lines of the learner's text
-    cpp/         what kernels may call; the loop over the elements, guarded against what kernels do
+    cpp/         the loop over the elements
 """
 
 from __future__ import annotations
@@ -20,11 +19,12 @@ from typing import Any
 import torch
 import torch.cuda.jiterator as _jiterator
 
-from grader.simgpu import trace
-from grader.simgpu.jiterator import build, faults, launch
-from grader.simgpu.jiterator.compiler import NoCompiler
+from grader.simgpu import lost, trace
+from grader.simgpu.jiterator import launch
 from grader.simgpu.jiterator.errors import Line
 from grader.simgpu.jiterator.prefetch import precompile
+from grader.simgpu.native import libraries
+from grader.simgpu.native.compiler import NoCompiler
 from grader.simgpu.tensors import SimTensor
 
 __all__ = ["Line", "NoCompiler", "install", "precompile", "stop", "uninstall"]
@@ -61,7 +61,7 @@ def _on_a_real_gpu(t: Any) -> bool:
 
 def uninstall() -> None:
     """Undo install()."""
-    faults.heal()
+    lost.heal()
     if not _before:
         return
     if _before["real"] is None:
@@ -78,4 +78,4 @@ def stop() -> int:
     An interrupt (Ctrl-C, the stop button) ends a kernel that the main thread launched. One that another
     thread launched goes on: end it with this.
     """
-    return build.runtime().stop_all()
+    return libraries.stop_all()

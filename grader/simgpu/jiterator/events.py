@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
-from grader.simgpu import trace
-from grader.simgpu.counting import addressed_bytes
+from grader.simgpu import clock, trace
+from grader.simgpu.aten import addressed_bytes
 from grader.simgpu.jiterator.plan import Plan
 
 _seen: set[tuple] = set()  # specialisations that this process has launched
@@ -18,6 +18,9 @@ def compiled(plan: Plan, width: int) -> None:
     key = (plan.program, plan.dtype, width, plan.contiguous)
     dtype = str(plan.dtype).removeprefix("torch.")
     new = key not in _seen
+    if new:
+        clocked = clock.device()
+        clocked.spend(clocked.profile.host.compile_jiterator, f"compile {plan.program.name}")
     event = trace.Compile(plan.program.name, plan.program.code, (dtype,), plan.compiled.cached or not new)
     _seen.add(key)
     plan.noted.add(width)

@@ -6,7 +6,6 @@ PyTorch without CUDA lack; PyTorch's own Python code calls it.
 
 from __future__ import annotations
 
-import signal
 import struct
 import threading
 from collections.abc import Callable, Sequence
@@ -15,10 +14,11 @@ from typing import Any
 import torch
 
 from grader import tracebacks
+from grader.simgpu import lost, trace, work
 from grader.simgpu import tensors as device
-from grader.simgpu import trace
-from grader.simgpu.jiterator import build, events, faults, operands, plan
+from grader.simgpu.jiterator import build, events, operands, plan, tracked
 from grader.simgpu.jiterator.codegen import CPP_TYPES, check_name
+from grader.simgpu.native import endings
 
 _Tensor = torch.Tensor
 _SimTensor = device.SimTensor
@@ -47,7 +47,7 @@ def compile_and_launch(
             if not isinstance(t, _Tensor):
                 raise RuntimeError(f"{i} of input tensors tuple is not a Tensor")
         scalars = [_scalar(v) for v in kwargs.values()]
-        faults.check()
+        lost.check()
         with _NoDispatch():
             outputs = _launch(code, name, by_reference, num_outputs, inputs, scalars)
     except BaseException as error:
@@ -109,7 +109,10 @@ def _launch(
         _empty_strided(found.shape, found.strides, dtype=found.dtype, device=_CPU) for _ in range(num_outputs)
     ]
     if type(found) is plan.Plan:
-        _run(found, inputs, scalars, outputs)
+        if work.tracking():
+            tracked.run(found, inputs, outputs, lambda i, o, recorded: _run(found, i, scalars, o, recorded))
+        else:
+            _run(found, inputs, scalars, outputs, trace.active())
     return [device.mark(t) for t in outputs]
 
 
@@ -128,7 +131,11 @@ def _check_devices(inputs: Sequence[torch.Tensor], shapes_go_together: Callable[
 
 
 def _run(
-    found: plan.Plan, inputs: Sequence[torch.Tensor], scalars: list[Scalar], outputs: Sequence[torch.Tensor]
+    found: plan.Plan,
+    inputs: Sequence[torch.Tensor],
+    scalars: list[Scalar],
+    outputs: Sequence[torch.Tensor],
+    recorded: bool,
 ) -> None:
     operand_tensors = inputs
     if True in found.convert:
@@ -139,7 +146,6 @@ def _run(
         ]
     addresses = [t.data_ptr() for t in operand_tensors] + [t.data_ptr() for t in outputs]
     width = found.width(addresses)
-    recorded = trace.active()
     if recorded or width not in found.noted:
         check_name(found.program, vectorized=width > 1)
         events.compiled(found, width)
@@ -150,7 +156,7 @@ def _run(
     if recorded:
         events.launched(found.program.name, inputs, outputs)
     if outcome:
-        _explain(outcome, found.program.name)
+        endings.explain(outcome, found.program.name)
 
 
 def _packed(value: Scalar) -> bytes:
@@ -172,30 +178,3 @@ def _converted(t: torch.Tensor, strides: operands.Shape, found: plan.Plan) -> to
     if t.is_neg():
         t = torch._neg_view(t)
     return t.as_strided(operands.once(found.shape, strides), [step or 1 for step in strides]).to(found.dtype)
-
-
-_INTERRUPTED, _TRAP = 1, 4
-_ILLEGAL = "CUDA error: an illegal memory access was encountered: "
-_ENDINGS = {
-    2: "the kernel {name!r} ran out of stack: it (or a function it calls) calls itself without end. "
-       "Which call is the last one?",
-    3: _ILLEGAL + "the kernel {name!r} reads or writes memory that is not its own "
-       "(an index outside a local array, or a wild pointer)",
-    5: "the kernel {name!r} reached the end of a function that must return a value: on a GPU the result "
-       "would be whatever a register holds. Which path has no return?",
-    6: "the kernel {name!r} stopped at an arithmetic operation that this processor cannot do",
-    7: _ILLEGAL + "the kernel {name!r} wrote outside a local array",
-}  # fmt: skip
-
-
-def _explain(outcome: int, name: str) -> None:
-    if outcome == _INTERRUPTED:
-        if threading.current_thread() is threading.main_thread():
-            signal.raise_signal(signal.SIGINT)  # Python's own handler decides what an interrupt means
-            raise KeyboardInterrupt
-        raise RuntimeError(f"the kernel {name!r} was stopped")
-    if outcome == _TRAP:
-        faults.poison(name)  # the launch itself succeeds, as on a GPU
-        return
-    text = _ENDINGS[outcome].format(name=name)
-    raise (torch.AcceleratorError if text.startswith("CUDA error") else RuntimeError)(text)

@@ -1,16 +1,8 @@
-// What a jiterator kernel finds declared besides mathematics. No standard header is included anywhere: what run-time
-// compilation for a GPU does not know must not be known here either.
-#define __CUDACC__ 1
-#define __CUDACC_RTC__ 1
-#define __CUDA_ARCH__ 900
+// What a jiterator kernel finds declared besides types.h and mathematics.
+#include "types.h"
+
 #define NDEBUG 1
-#define __device__
-#define __host__
-#define __global__
-#define __constant__
 #define __shared__ static
-#define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define __launch_bounds__(...)
 #define assert(condition) ((void)0)
 
@@ -21,39 +13,11 @@ typedef unsigned short uint16_t;
 typedef short int16_t;
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
-typedef unsigned long size_t;
 
-#define NULL 0
 #define POS_INFINITY __builtin_inff()
 #define NEG_INFINITY (-__builtin_inff())
 #define INFINITY POS_INFINITY
 #define NAN __builtin_nanf("")
-
-#define __SIM_VECTORS(name, type)                                                                  \
-    struct name##1 { type x; };                                                                    \
-    struct alignas(2 * sizeof(type)) name##2 { type x, y; };                                       \
-    struct name##3 { type x, y, z; };                                                              \
-    struct alignas(4 * sizeof(type) < 16 ? 4 * sizeof(type) : 16) name##4 { type x, y, z, w; };    \
-    static inline name##1 make_##name##1(type x) { return {x}; }                                   \
-    static inline name##2 make_##name##2(type x, type y) { return {x, y}; }                        \
-    static inline name##3 make_##name##3(type x, type y, type z) { return {x, y, z}; }             \
-    static inline name##4 make_##name##4(type x, type y, type z, type w) { return {x, y, z, w}; }
-__SIM_VECTORS(char, signed char) __SIM_VECTORS(uchar, unsigned char)
-__SIM_VECTORS(short, short) __SIM_VECTORS(ushort, unsigned short)
-__SIM_VECTORS(int, int) __SIM_VECTORS(uint, unsigned int)
-__SIM_VECTORS(long, long) __SIM_VECTORS(ulong, unsigned long)
-__SIM_VECTORS(longlong, long long) __SIM_VECTORS(ulonglong, unsigned long long)
-__SIM_VECTORS(float, float) __SIM_VECTORS(double, double)
-
-namespace std {
-template <typename T> struct remove_reference { typedef T type; };
-template <typename T> struct remove_reference<T&> { typedef T type; };
-template <typename T> struct remove_reference<T&&> { typedef T type; };
-template <typename T> constexpr typename remove_reference<T>::type&& move(T&& x) {
-    return static_cast<typename remove_reference<T>::type&&>(x);
-}
-template <typename T> constexpr T&& forward(typename remove_reference<T>::type& x) { return static_cast<T&&>(x); }
-}
 
 struct dim3 { unsigned int x, y, z; };
 static __thread uint3 threadIdx, blockIdx;
@@ -61,14 +25,6 @@ static __thread dim3 blockDim, gridDim;
 constexpr int warpSize = 32, num_threads = 128, block_work_size = thread_work_size * num_threads;
 template <typename T, int size> struct Array { T data[size]; };
 
-#ifdef __APPLE__
-#define __SIM_NAME(symbol) "_" symbol
-#else
-#define __SIM_NAME(symbol) symbol
-#endif
-extern "C" int printf(const char*, ...) asm(__SIM_NAME("sim_printf"));
-extern "C" void __trap() asm(__SIM_NAME("sim_trap"));
-extern "C" long long int clock64() asm(__SIM_NAME("sim_clock"));
 inline void __syncthreads() {}
 inline void __threadfence() {}
 inline void __threadfence_block() {}

@@ -177,7 +177,7 @@ template <typename V> struct Argument {
 template <typename T> constexpr T unwritten() {
     if constexpr (is_float<T>) return T(__builtin_nan(""));
     else if constexpr (is_integer<T>) return T(0xa5a5a5a5a5a5a5a5ull);
-    else return T(NAN, NAN);
+    else return T(__builtin_nanf(""), __builtin_nanf(""));
 }
 
 // What the kernel returned, as the type of the output.

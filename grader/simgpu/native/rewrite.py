@@ -31,6 +31,7 @@ _OPERATORS = {
     "/=": "*= __sim::over_by |=", "%=": "*= __sim::rem_by |=",
     "<<=": "*= __sim::shl_by |=", ">>=": "*= __sim::shr_by |=",
 }  # fmt: skip
+_BESIDE_POINTERS = frozenset(["*", "const", "volatile", "__restrict__", "__restrict", "restrict"])
 _BEFORE_OPERAND = frozenset(["return", "else", "case", "throw"])  # words after which "(" opens no call
 _NO_TYPE = frozenset(
     [
@@ -76,11 +77,13 @@ class _Rewriter:
         self.templates = _ANGLES | set(re.findall(r"(\w+)\s*\([^()]*\)\s*\{", code))
         self.angle = self._angles()
         self.declared = self._declarations()
+        self.elements = self._element_types()
 
     def run(self) -> str:
         self._operators()
         self._casts()
         self._conversions()
+        self._element_conversions()
         self._returns()
         return "".join(self.out)
 
@@ -153,6 +156,43 @@ class _Rewriter:
                 found.setdefault(self.tokens[j], set()).add(name)
         return {n: t for n, types in found.items() if len(types) == 1 for t in types if t}
 
+    def _element_types(self) -> dict[str, str]:
+        """Names of pointers and arrays whose elements have one integer type everywhere in the text."""
+        found: dict[str, set[str]] = {}
+        for i in range(self.n):
+            if self.kinds[i] != "word" or not self._starts_type(i) or self.tokens[i] in _NO_TYPE:
+                continue
+            j = self._type(i)
+            name = self._name(i, j) if j > i else ""
+            j, stars = max(j, i + 1), 0
+            while self.tokens[j] in _BESIDE_POINTERS:
+                stars += self.tokens[j] == "*"
+                j += 1
+            after = self.tokens[j + 1]
+            if self.kinds[j] == "word" and (
+                (stars == 1 and after in ("=", ";", ",", ")")) or (stars == 0 and after == "[")
+            ):
+                found.setdefault(self.tokens[j], set()).add(name)
+        return {n: t for n, types in found.items() if len(types) == 1 for t in types if t}
+
+    def _element_conversions(self) -> None:
+        """`a[i] = x` and `*p = x` convert to the type of the elements."""
+        for i in range(2, self.n):
+            if self.tokens[i] != "=" or self.tokens[i + 1] == "{" or self.angle[i]:
+                continue
+            j = i - 1
+            if self.tokens[j] == "]":
+                while self.tokens[j] == "]":
+                    j = self._opening(j, "[", "]") - 1
+                before = j - 1
+            elif self.tokens[j - 1] == "*":
+                before = j - 2
+            else:
+                continue
+            name = self.elements.get(self.tokens[j])
+            if name and (before < 0 or self.tokens[before] in (";", "{", "}", ")", "else", ":", ",")):
+                self._after(i, f" __sim::into<{name}>() |=")
+
     def _after(self, i: int, text: str) -> None:
         self.out[self.where[i]] += text
 
@@ -210,10 +250,10 @@ class _Rewriter:
             j = self._closing(j) + 1
         return self._closing(j) + 1 if self.tokens[j] == "(" else j + 1
 
-    def _opening(self, i: int) -> int:
+    def _opening(self, i: int, left: str = "(", right: str = ")") -> int:
         depth = 0
         for j in range(i, -1, -1):
-            depth += (self.tokens[j] == ")") - (self.tokens[j] == "(")
+            depth += (self.tokens[j] == right) - (self.tokens[j] == left)
             if depth == 0:
                 return j
         raise IndexError

@@ -79,6 +79,13 @@ def load(key: str, build: Callable[[Path], None], everywhere: bool = False) -> t
         return ctypes.CDLL(str(path), mode=mode), False
 
 
+def store(key: str, build: Callable[[Path], None]) -> None:
+    """See that the library called `key` is on disk."""
+    path = folder() / f"{key}.so"
+    if not is_whole(path):
+        _store(path, build)
+
+
 def _store(path: Path, build: Callable[[Path], None]) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.stem[:8], suffix=".tmp")
     os.close(handle)

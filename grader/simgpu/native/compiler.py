@@ -41,7 +41,7 @@ def _missing(asked: list[str]) -> str:
         start = f"The environment variable CXX names the compiler {asked[0]!r}, but there is no such program."
     else:
         start = (
-            "The simulated GPU compiles jiterator kernels with a C++ compiler, and none is installed here "
+            "The simulated GPU compiles kernels with a C++ compiler, and none is installed here "
             "(looked for g++, c++ and clang++)."
         )
     if sys.platform == "darwin":
@@ -78,7 +78,7 @@ def _vector_level() -> int:
 
 def _common(compiler: list[str]) -> list[str]:
     native = "-mcpu=native" if platform.machine() in ("arm64", "aarch64") else "-march=native"
-    flags = [native, "-std=c++17", "-fPIC", "-shared", "-w", "-fwrapv", "-fno-strict-aliasing"]
+    flags = [native, "-std=c++17", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing"]
     return flags + (["-undefined", "dynamic_lookup"] if sys.platform == "darwin" else [])
 
 
@@ -105,18 +105,51 @@ def kernel_flags(compiler: list[str]) -> list[str]:
     ]  # fmt: skip
 
 
+def hooked_flags(compiler: list[str]) -> list[str]:
+    """For code that must tell of each access to memory (see grid/cpp/tsan.cpp): after `kernel_flags`.
+
+    Nothing is linked that a kernel does not name, the compiler's own thread sanitizer least of all.
+    """
+    name = tuple(compiler)
+    flags = [
+        "-O2", "-g1", "-fsanitize=thread", "-Wno-pedantic", "-Werror=vla", "-nostdlib",
+        *(["-fno-tree-sra"] if not _is_clang(name) else []),  # a float4 is read whole
+        *(["-fno-crossjumping", "-fno-tree-tail-merge"] if not _is_clang(name) else []),  # one call a barrier
+        "-fvisibility=hidden", "-ffunction-sections", "-fdata-sections",
+        "-Wl,-dead_strip" if sys.platform == "darwin" else "-Wl,--gc-sections",
+    ]  # fmt: skip
+    if _is_clang(name):
+        off, volatiles = "-tsan-instrument-func-entry-exit=0", "-tsan-distinguish-volatile=1"
+        return [*flags, "-mllvm", off, "-mllvm", volatiles]
+    if _version(name) >= 11:
+        flags.append("--param=tsan-distinguish-volatile=1")
+    if _version(name) >= 12:
+        flags.append("--param=tsan-instrument-func-entry-exit=0")
+    return flags
+
+
+@functools.lru_cache(maxsize=8)
+def _version(compiler: tuple[str, ...]) -> int:
+    words = subprocess.run([*compiler, "-dumpversion"], capture_output=True, text=True, check=False).stdout
+    return int(words.split(".")[0] or 0)
+
+
 def libraries() -> list[str]:
-    return ["-lmvec", "-lm"] if _vector_level() else ["-lm"]
+    return [*(["-lmvec"] if _vector_level() else []), "-lm", "-lc"]
 
 
 # A kernel finds no header anywhere, also where the user's environment names folders of them.
 _SEARCH_PATHS = {"CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH"}
 
 
-def run(arguments: list[str], text: str | None = None, kernel: bool = True) -> subprocess.CompletedProcess:
-    """Run the compiler: kernel code from `text`, or a source of ours named in `arguments`."""
+def run(
+    arguments: list[str], text: str | None = None, kernel: bool = True, hooked: bool = False
+) -> subprocess.CompletedProcess:
+    """Run the compiler: kernel code from `text` (hooked: that tells of its accesses to memory), or a source
+    of ours named in `arguments`."""
     compiler = command()
-    flags = _common(compiler) + (kernel_flags(compiler) if kernel else ["-O2"])
+    flags = _common(compiler) + (kernel_flags(compiler) if kernel else ["-O2", "-U_FORTIFY_SOURCE"])
+    flags += hooked_flags(compiler) if hooked else ["-w"]
     source = ["-x", "c++", "-"] if text is not None else []
     environment = {name: value for name, value in os.environ.items() if name not in _SEARCH_PATHS}
     return subprocess.run(
@@ -126,21 +159,22 @@ def run(arguments: list[str], text: str | None = None, kernel: bool = True) -> s
     )  # fmt: skip
 
 
-def fingerprint() -> str:
-    """Changes with the compiler, the kind of processor and the code that kernels are compiled with."""
+def fingerprint(*folders: Path) -> str:
+    """Changes with the compiler, the kind of processor, and the sources here and in `folders`."""
     if not os.path.exists(command()[0]):  # it was there when last looked for
         _command.cache_clear()
-    return _fingerprint(tuple(command()))
+    return _fingerprint(tuple(command()), folders)
 
 
-@functools.lru_cache(maxsize=8)
-def _fingerprint(compiler: tuple[str, ...]) -> str:
+@functools.lru_cache(maxsize=16)
+def _fingerprint(compiler: tuple[str, ...], folders: tuple[Path, ...]) -> str:
     digest = hashlib.sha256()
     found = os.stat(compiler[0])
     digest.update(repr((compiler, os.path.realpath(compiler[0]), found.st_mtime_ns, found.st_size)).encode())
     digest.update(_processor().encode())
-    for path in sorted([*CPP.glob("*.h"), *CPP.glob("*.cpp"), *CPP.parent.glob("*.py")]):
-        digest.update(path.read_bytes())
+    for folder in (CPP, CPP.parent, *folders):
+        for path in sorted(p for p in folder.iterdir() if p.suffix in (".h", ".cpp", ".py")):
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -128,17 +128,31 @@ void on_fatal(int sig, siginfo_t* info, void* context) {
     leave(off_the_stack(context, reinterpret_cast<int64_t>(info->si_addr)) ? STACK_OVERFLOW : BAD_ADDRESS);
 }
 
-void on_kick(int, siginfo_t*, void*) {
-    if (here() && current->stop) leave(INTERRUPTED);
+[[noreturn]] void leave_interrupted(void* context) {
+#if defined(__linux__) && defined(__x86_64__)
+    const greg_t* reg = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+    current->pc = reg[REG_RIP];
+    current->sp = reg[REG_RSP];
+#elif defined(__linux__) && defined(__aarch64__)
+    current->pc = static_cast<ucontext_t*>(context)->uc_mcontext.pc;
+    current->sp = static_cast<ucontext_t*>(context)->uc_mcontext.sp;
+#else
+    (void)context;
+#endif
+    leave(INTERRUPTED);
 }
 
-void on_interrupt(int sig) {
+void on_kick(int, siginfo_t*, void* context) {
+    if (here() && current->stop) leave_interrupted(context);
+}
+
+void on_interrupt(int sig, siginfo_t*, void* context) {
     if (!pthread_equal(pthread_self(), sigint_owner)) {
         pthread_kill(sigint_owner, sig);
         return;
     }
     sigint_came = 1;
-    if (here()) leave(INTERRUPTED);
+    if (here()) leave_interrupted(context);
 }
 
 }  // namespace
@@ -162,8 +176,8 @@ void handlers_acquire(bool main_thread) {
         struct sigaction now;
         memset(&now, 0, sizeof now);
         sigemptyset(&now.sa_mask);
-        now.sa_flags = SA_ONSTACK;
-        now.sa_handler = on_interrupt;
+        now.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        now.sa_sigaction = on_interrupt;
         sigaction(SIGINT, &now, &sigint_before);
     }
 }

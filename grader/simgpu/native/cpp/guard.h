@@ -13,6 +13,7 @@ struct Guard {
     sigjmp_buf back;
     volatile sig_atomic_t armed = 0;
     volatile sig_atomic_t stop = 0;  // asked to end: do not start, or leave at the next kick
+    uint64_t pc = 0, sp = 0;         // where an interrupt ended it, if the system tells
     pthread_t thread;
     Guard* next = nullptr;           // list of all guards, for stopping them from another thread
 };
