@@ -1,85 +1,34 @@
-"""Which storages are on the simulated GPU, and how many bytes they take.
-
-A storage is on the device if its class is SimStorage; it is noted once, when the first tensor over it is
-marked, and leaves the ledger when the last tensor over it dies. Sizes are rounded as CUDA's caching allocator
-rounds them.
-"""
+"""How many bytes the storages on the device take, counted as CUDA's caching allocator counts them."""
 
 from __future__ import annotations
 
+import bisect
 import threading
 import weakref
 from dataclasses import dataclass, field
 
-import psutil
 import torch
-
-from grader.simgpu.profile import H200
-
-_untyped_storage = torch.Tensor.untyped_storage
 
 _BLOCK = 512
 _SMALL = 1 << 20  # requests up to here share segments of the small pool
 _SMALL_SEGMENT = 2 << 20
 _LARGE_SEGMENT = 20 << 20
+_OWN = 10 << 20  # requests from here on get a segment of their own
+_OWN_SEGMENT = 2 << 20  # which is a multiple of this
 
 
-class SimStorage(torch.UntypedStorage):
-    """The bytes of a tensor on the simulated GPU."""
-
-    @property
-    def device(self) -> torch.device:
-        return torch.device("cuda", 0)
-
-    @property
-    def is_cuda(self) -> bool:
-        return True
-
-    def clone(self) -> SimStorage:
-        return clone(self)
-
-
-SimStorage.__name__ = SimStorage.__qualname__ = "UntypedStorage"
-SimStorage.__module__ = "torch.storage"
-
-
-def note(t: torch.Tensor) -> None:
-    """Put the storage of the plain tensor `t` on the device, if it is not there yet."""
-    try:
-        storage = _untyped_storage(t)
-    except (
-        RuntimeError,
-        NotImplementedError,
-    ):  # sparse tensors and functorch's wrappers have no storage of their own
-        return
-    if type(storage) is not SimStorage:
-        storage.__class__ = SimStorage
-        ledger.allocated(storage)
-
-
-def is_resident(t: torch.Tensor) -> bool:
-    """Does the tensor `t`, whatever its class, lie in memory of the simulated GPU?"""
-    try:
-        return type(_untyped_storage(t)) is SimStorage
-    except (RuntimeError, NotImplementedError):
-        return False
-
-
-def clone(storage: torch.UntypedStorage) -> SimStorage:
-    """A copy of `storage` on the device."""
-    copy = torch.UntypedStorage(storage.nbytes())
-    copy.copy_(storage)
-    copy.__class__ = SimStorage
-    ledger.allocated(copy)
-    return copy
+def _rounded(size: int, step: int) -> int:
+    return -(-size // step) * step
 
 
 @dataclass
 class Pool:
     """Running figures of one pool of the allocator; `reserved` only grows, until the cache is emptied."""
 
-    segment: int
+    segment: int  # bytes of those that several requests share
     current: int = 0
+    shared: int = 0  # the bytes of `current` in such segments
+    own: int = 0  # bytes of the segments that serve one request each
     peak: int = 0
     total: int = 0
     count: int = 0
@@ -90,24 +39,34 @@ class Pool:
     total_reserved: int = 0
 
     def add(self, size: int) -> None:
-        self.current += size
+        self._change(size)
         self.total += size
         self.count += 1
         self.total_count += 1
         self.peak = max(self.peak, self.current)
         self.peak_count = max(self.peak_count, self.count)
-        if self.current > self.reserved:
-            grown = -(-self.current // self.segment) * self.segment
-            self.total_reserved += grown - self.reserved
-            self.reserved = grown
-            self.peak_reserved = max(self.peak_reserved, grown)
+        needed = self._needed()
+        if needed > self.reserved:
+            self.total_reserved += needed - self.reserved
+            self.reserved = needed
+            self.peak_reserved = max(self.peak_reserved, needed)
 
     def remove(self, size: int) -> None:
-        self.current -= size
+        self._change(size, -1)
         self.count -= 1
 
+    def _change(self, size: int, sign: int = 1) -> None:
+        self.current += sign * size
+        if size >= _OWN:
+            self.own += sign * _rounded(size, _OWN_SEGMENT)
+        else:
+            self.shared += sign * size
+
+    def _needed(self) -> int:
+        return _rounded(self.shared, self.segment) + self.own
+
     def trim(self) -> None:
-        self.reserved = -(-self.current // self.segment) * self.segment
+        self.reserved = self._needed()
 
     def reset_peak(self) -> None:
         self.peak, self.peak_count, self.peak_reserved = self.current, self.count, self.reserved
@@ -120,22 +79,48 @@ class Ledger:
     small: Pool = field(default_factory=lambda: Pool(_SMALL_SEGMENT))
     large: Pool = field(default_factory=lambda: Pool(_LARGE_SEGMENT))
     peak: int = 0
-    _sizes: dict = field(default_factory=dict)  # weak reference -> bytes
+    raw: dict[int, torch.UntypedStorage] = field(
+        default_factory=dict
+    )  # asked for without a tensor, by address
+    _live: dict = field(default_factory=dict)  # StorageImpl's address -> weak reference
+    _starts: list | None = None  # (first byte, StorageImpl's address) of all, sorted; made when asked for
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def allocated(self, storage: SimStorage) -> None:
-        size = -(-storage.nbytes() // _BLOCK) * _BLOCK
+    def allocated(self, storage: torch.UntypedStorage) -> None:
+        size = _rounded(storage.nbytes(), _BLOCK)
         if not size:
             return
+        storage._size = size
         with self._lock:
-            self._sizes[weakref.ref(storage, self._freed)] = size
+            self._live[storage._cdata] = weakref.ref(storage)
+            self._starts = None
             self._pool(size).add(size)
             self.peak = max(self.peak, self.current)
 
-    def _freed(self, reference: weakref.ref) -> None:
+    def freed(self, storage: torch.UntypedStorage, size: int) -> None:
         with self._lock:
-            size = self._sizes.pop(reference)
+            self._live.pop(storage._cdata, None)
+            self._starts = None
             self._pool(size).remove(size)
+
+    def resized(self, storage: torch.UntypedStorage) -> None:
+        """PyTorch has given `storage`, which was counted, another size."""
+        before = vars(storage).pop("_size", 0)
+        if before:
+            self.freed(storage, before)
+        self.allocated(storage)
+
+    def at(self, pointer: int) -> torch.UntypedStorage | None:
+        """The live storage that has the byte at `pointer`."""
+        with self._lock:
+            if self._starts is None:
+                there = [(s.data_ptr(), key) for key, r in self._live.items() if (s := r()) is not None]
+                self._starts = sorted(there)
+            place = bisect.bisect_right(self._starts, (pointer, 1 << 64)) - 1
+            storage = self._live[self._starts[place][1]]() if place >= 0 else None
+        if storage is None or pointer >= storage.data_ptr() + storage.nbytes():
+            return None
+        return storage
 
     def _pool(self, size: int) -> Pool:
         return self.small if size <= _SMALL else self.large
@@ -148,7 +133,8 @@ class Ledger:
     def reserved(self) -> int:
         return self.small.reserved + self.large.reserved
 
-    def empty_cache(self) -> None:
+    def trim(self) -> None:
+        """Reserve no more than is needed."""
         for pool in (self.small, self.large):
             pool.trim()
 
@@ -194,12 +180,3 @@ class Ledger:
             "num_device_alloc": segments["all"]["allocated"], "num_device_free": segments["all"]["freed"],
             "max_split_size": -1,
         }  # fmt: skip
-
-
-ledger = Ledger()
-
-
-def free_and_total() -> tuple[int, int]:
-    """Bytes, as `torch.cuda.mem_get_info` gives them; what this machine has left limits the free ones."""
-    free = min(H200.total_memory - ledger.reserved, psutil.virtual_memory().available)
-    return max(free, 0), H200.total_memory
