@@ -28,12 +28,14 @@ def of_their_lines(error: BaseException) -> None:
 
 
 def is_learners(filename: str) -> bool:
-    """True for a notebook cell, a console or a file of the learner's; False for ours, Python's and
-    packages'.
+    """True for a notebook cell, a console or a file of the learner's; False for ours, Python's, packages'
+    and those that torch.compile writes.
     """
     if "ipykernel_" in filename or filename.startswith("<"):
-        return not filename.startswith("<frozen")
+        return not filename.startswith(("<frozen", "<eval_with_key>"))
     path = str(Path(filename).resolve())
+    if "site-packages" in path or "torchinductor" in path:  # also of another environment than this one
+        return False
     return not path.startswith((_OURS, *_LIBRARIES))
 
 

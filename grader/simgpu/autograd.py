@@ -16,9 +16,9 @@ import torch.autograd.function as function
 from torch._C import DisableTorchFunctionSubclass as PlainTensors
 from torch._C import _EnableTorchFunction as SeeingTensors
 
-from grader.simgpu import memory, mixing, trace
-from grader.simgpu.counting import CountLaunches, learners_code
+from grader.simgpu import backward_streams, memory, mixing, tracking, work
 from grader.simgpu.tensors import RULES, SIMULATED, SimTensor, mark, mark_all, rule
+from grader.simgpu.tracking import learners_code
 
 _Tensor = torch.Tensor
 _Node = function.BackwardCFunction
@@ -59,6 +59,8 @@ def apply(cls, *args, **kwargs):
 def _note_devices(inputs: tuple, outputs: tuple) -> None:
     for out in outputs:
         _mark_resident(out)
+    if work.tracking():
+        backward_streams.note(outputs)
     for out in outputs:
         node = out.grad_fn if isinstance(out, _Tensor) else None
         if isinstance(node, _Node):
@@ -77,8 +79,9 @@ class _OnDevice:
 
     def apply(self, *grads):
         __tracebackhide__ = True
+        tracking.follow_backward(grads)
         grads = self._marked(grads)
-        if trace.active():
+        if tracking.wanted():
             with learners_code():
                 return self._checked(super().apply(*grads))
         return self._checked(super().apply(*grads))
@@ -86,11 +89,12 @@ class _OnDevice:
     def apply_boxed(self, *args):
         # The engine passes one list; direct callers may pass the gradients themselves.
         __tracebackhide__ = True
+        tracking.follow_backward(args)
         if len(args) == 1 and type(args[0]) is list:
             args[0][:] = self._marked(args[0])
         else:
             args = self._marked(args)
-        if trace.active():
+        if tracking.wanted():
             with learners_code():
                 return self._checked(super().apply_boxed(*args))
         return self._checked(super().apply_boxed(*args))
@@ -169,7 +173,7 @@ def run_backward(*args, **kwargs):
         return _engine(*args, **kwargs)
     _backward_now.simulated = simulated
     try:
-        with CountLaunches() if simulated and trace.active() else nullcontext(), SeeingTensors():
+        with tracking.backward(args[0], args[1]) if simulated else nullcontext(), SeeingTensors():
             return _engine(*args, **kwargs)
     finally:
         _backward_now.simulated = outer
@@ -182,6 +186,7 @@ def register_hook(backward_hooks, hook):
     def marked(*gradients):
         if not _backward_now.simulated:
             return hook(*gradients)
+        tracking.follow_backward(gradients)
         with learners_code():
             return hook(*mark_all(gradients))
 
@@ -248,6 +253,7 @@ def _with_marked_argument(register):
 
         @functools.wraps(hook, updated=())
         def marked(t):
+            tracking.follow_backward(t if register is _Tensor.register_hook else ())
             with learners_code():
                 return hook(mark(t))
 

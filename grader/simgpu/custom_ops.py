@@ -13,8 +13,8 @@ import torch
 import torch.library
 from torch.utils._pytree import tree_any
 
-from grader.simgpu.counting import learners_code
 from grader.simgpu.tensors import SimTensor
+from grader.simgpu.tracking import learners_code
 
 _impl = torch.library.Library.impl
 _BACKENDS = ("CPU", "CUDA")

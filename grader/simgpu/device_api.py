@@ -13,12 +13,9 @@ import torch
 import torch.backends.cudnn
 import torch.cuda
 
-from grader.simgpu import devices, streams
-from grader.simgpu.memory import free_and_total, ledger
-from grader.simgpu.profile import H200
+from grader.simgpu import clock, devices
+from grader.simgpu.memory import counted, empty_cache, free_and_total, raw_alloc, raw_delete
 from grader.simgpu.tensors import SimTensor
-
-_sync_debug_mode = [0]
 
 
 def _set_device(index: int) -> None:
@@ -38,7 +35,7 @@ def _maybe_exchange_device(
 
 
 def _properties(index: int = 0) -> Any:
-    return H200
+    return clock.device().profile.properties
 
 
 def _memory_info(device: Any = 0) -> tuple[int, int]:
@@ -98,16 +95,14 @@ def patches():
         "_cuda_setDevice": _set_device,
         "_cuda_exchangeDevice": _exchange_device,
         "_cuda_maybeExchangeDevice": _exchange_device,
-        "_cuda_synchronize": lambda: None,
         "_cuda_getArchFlags": lambda: "sm_90",
         "_cuda_canDeviceAccessPeer": lambda a, b: False,
         "_cuda_ipc_collect": lambda: None,
-        "_cuda_get_sync_debug_mode": lambda: _sync_debug_mode[0],
-        "_cuda_set_sync_debug_mode": lambda mode: _sync_debug_mode.__setitem__(0, mode),
-        "_cuda_isCurrentStreamCapturing": lambda: False,
-        "_cuda_emptyCache": ledger.empty_cache,
-        "_cuda_memoryStats": lambda device=0: ledger.stats(),
-        "_cuda_resetPeakMemoryStats": lambda device=0: ledger.reset_peak(),
+        "_cuda_emptyCache": empty_cache,
+        "_cuda_cudaCachingAllocator_raw_alloc": raw_alloc,
+        "_cuda_cudaCachingAllocator_raw_delete": raw_delete,
+        "_cuda_memoryStats": lambda device=0: counted().stats(),
+        "_cuda_resetPeakMemoryStats": lambda device=0: counted().reset_peak(),
         "_cuda_resetAccumulatedMemoryStats": lambda device=0: None,
         "_cuda_memorySnapshot": lambda *_: {"segments": [], "device_traces": [], "allocator_settings": {}},
         "_cuda_getAllocatorBackend": lambda: "native",
@@ -121,14 +116,11 @@ def patches():
         "_accelerator_exchangeDevice": _exchange_device,
         "_accelerator_maybeExchangeDevice": _exchange_device,
         "_accelerator_getDeviceCapability": _capability,
-        "_accelerator_synchronizeDevice": lambda index=0: None,
-        "_accelerator_getStream": lambda index=0: torch.cuda.current_stream(),
-        "_accelerator_setStream": lambda stream: streams.set_current(stream.stream_id),
         "_accelerator_isAllocatorInitialized": lambda: True,
-        "_accelerator_emptyCache": ledger.empty_cache,
-        "_accelerator_getDeviceStats": lambda index=0: ledger.stats(),
+        "_accelerator_emptyCache": empty_cache,
+        "_accelerator_getDeviceStats": lambda index=0: counted().stats(),
         "_accelerator_getMemoryInfo": _memory_info,
         "_accelerator_resetAccumulatedStats": lambda index=0: None,
-        "_accelerator_resetPeakStats": lambda index=0: ledger.reset_peak(),
+        "_accelerator_resetPeakStats": lambda index=0: counted().reset_peak(),
     }.items():
         yield c, name, replacement

@@ -6,12 +6,14 @@ from typing import Any
 
 import torch
 
-_NO_SUCH_DEVICE = (
-    "CUDA error: invalid device ordinal\n"
-    "GPU device may be out of range, do you have enough GPUs?\n"
+ASYNCHRONOUS = (
     "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below "
     "might be incorrect.\n"
     "For debugging consider passing CUDA_LAUNCH_BLOCKING=1\n"
+)
+_NO_SUCH_DEVICE = (
+    "CUDA error: invalid device ordinal\n"
+    f"GPU device may be out of range, do you have enough GPUs?\n{ASYNCHRONOUS}"
 )
 
 

@@ -16,7 +16,19 @@ import torch.utils._device as default_device
 from torch._C import DisableTorchFunctionSubclass as PlainTensors
 from torch.jit._builtins import _get_builtin_table as _builtin_table
 
-from grader.simgpu import devices, pinned, rng, trace, wording
+from grader.simgpu import (
+    copies,
+    devices,
+    foreign,
+    lost,
+    memory,
+    order,
+    pinned,
+    rng,
+    streams,
+    tracking,
+    wording,
+)
 from grader.simgpu.tensors import SimTensor, mark_all
 
 _CONSTRUCTORS = frozenset(default_device._device_constructors())  # of the unpatched torch
@@ -31,20 +43,53 @@ def make(func: Any, args: tuple, kwargs: dict) -> Any:
     """Call the factory `func`, whose `device=` names CUDA: the result is on the simulated GPU."""
     __tracebackhide__ = True
     devices.check_index(kwargs["device"])
+    lost.check()
+    if _fake_mode() is not None:
+        return _make_fake(func, args, kwargs)
     if kwargs.get("pin_memory"):
         raise RuntimeError("Only dense CPU tensors can be pinned")
     if func not in _READS_DATA and _may_be_huge(args):
         _check_room(func, args, kwargs)
     kwargs = {**kwargs, "device": "cpu"}
-    with PlainTensors():
-        if rng.is_random(func):
+    if func in _READS_DATA:
+        return _from_data(func, args, kwargs)
+    if rng.is_random(func):
+        with PlainTensors():
             return mark_all(rng.run(func, args, kwargs))
+    with tracking.maybe(), PlainTensors():
         made = func(*args, **kwargs)
-        if func in _FROM_DATA and not isinstance(made, SimTensor):
-            return _to(made, "cuda:0", copy=True)  # `made` may share memory with the learner's own data
-    if trace.active():
-        _count(func, made)
-    return mark_all(made)
+        _place(func, made)
+        return mark_all(made)
+
+
+def _place(func: Any, made: Any) -> None:
+    """Give a large new tensor, made while nobody follows work, a block that was freed, if there is one."""
+    if type(made) is torch.Tensor and made.layout is torch.strided and made.nbytes >= memory.LARGE:
+        order.allocated(made, streams.current(), written=not func.__name__.startswith("empty"))
+
+
+def _from_data(func: Any, args: tuple, kwargs: dict) -> Any:
+    """`torch.tensor(data)` and its kin: made on the host, then copied to the device by a blocking copy."""
+    __tracebackhide__ = True
+    if args and isinstance(args[0], SimTensor):
+        with tracking.maybe(), PlainTensors():
+            return mark_all(func(*args, **kwargs))
+    with PlainTensors():
+        made = func(*args, **kwargs)
+    if func in _FROM_DATA:  # it may share memory with the learner's own data
+        return copies.upload(made, lambda: mark_all(_to(made, "cuda:0", copy=True)), False)
+    return copies.upload(made, lambda: mark_all(made), False)
+
+
+def _fake_mode() -> Any:
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
+
+
+def _make_fake(func: Any, args: tuple, kwargs: dict) -> Any:
+    """A compiler asks for shape, type and device only: such a tensor may be anywhere."""
+    if func not in _READS_DATA:
+        return func(*args, **{**kwargs, "device": "cuda:0"})
+    return func(*args, **{**kwargs, "device": "cpu"}).to("cuda:0")
 
 
 def _may_be_huge(args: tuple) -> bool:
@@ -63,24 +108,6 @@ def _check_room(func: Any, args: tuple, kwargs: dict) -> None:
     kwargs = {k: v for k, v in kwargs.items() if k not in ("generator", "pin_memory")}
     wanted = func(*args, **{**kwargs, "device": "meta"})
     wording.check_room(wanted.numel() * wanted.element_size())
-
-
-def _count(func: Any, made: torch.Tensor) -> None:
-    name = func.__name__.partition(".")[0]
-    if name not in _NO_KERNEL:
-        trace.emit(trace.Launch(name, "torch", 0, made.numel() * made.element_size(), made.numel()))
-
-
-_NO_KERNEL = {
-    "tensor",
-    "as_tensor",
-    "asarray",
-    "empty",
-    "empty_strided",
-    "empty_like",
-    "empty_permuted",
-    "scalar_tensor",
-}
 
 
 def _asks_for_us(kwargs: dict) -> bool:
@@ -121,6 +148,8 @@ def _from_data_wrapped(func: Any, name: str) -> Any:
         __tracebackhide__ = True
         if args and isinstance(args[0], SimTensor):
             return _from_simulated(func, *args, **kwargs)
+        if args and foreign.is_array(args[0]):
+            return foreign.as_tensor(func, *args, **kwargs)
         if kwargs and _asks_for_us(kwargs):
             return _divert(func, args, kwargs)
         return func(*args, **kwargs)

@@ -15,7 +15,7 @@ from torch._C import DisableTorchFunctionSubclass as PlainTensors
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
-from grader.simgpu.counting import maybe_counting
+from grader.simgpu import pinned, tracking
 from grader.simgpu.tensors import SimTensor, mark, plain, rule
 
 _SAME = "Expected all tensors to be on the same device, but "
@@ -78,9 +78,10 @@ def run(func: Any, args: tuple, kwargs: dict) -> Any:
         t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor) and not isinstance(t, SimTensor)
     )
     host = {id(t) for t in on_host}
+    pinned.read_as_numbers(func, on_host)
     outer, _running.host = _running.host, on_host
     try:
-        with maybe_counting(), DeviceChecks(), PlainTensors():
+        with tracking.maybe(), DeviceChecks(), PlainTensors():
             result = func(*args, **kwargs)
     finally:
         _running.host = outer
@@ -93,7 +94,7 @@ def run(func: Any, args: tuple, kwargs: dict) -> Any:
 @rule(torch.ctc_loss, torch.nn.functional.ctc_loss)
 def _ctc_loss(func, args, kwargs):
     """The targets and the lengths may be on either device."""
-    with maybe_counting(), PlainTensors():
+    with tracking.maybe(), PlainTensors():
         return mark(func(*args, **kwargs))
 
 
@@ -108,7 +109,7 @@ def _packing(func, args, kwargs):
             "'lengths' argument should be a 1D CPU int64 tensor, "
             f"but got {lengths.dim()}D cuda:0 {kind} tensor"
         )
-    with maybe_counting(), PlainTensors():
+    with tracking.maybe(), PlainTensors():
         data, on_host = func(*args, **kwargs)
     return mark(data), on_host
 

@@ -8,15 +8,18 @@ unmarked.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from typing import Any
 
 import torch
+from torch._C import DisableTorchFunction as PlainCalls  # unseen by modes, a default device's among them
 from torch._C import DisableTorchFunctionSubclass as PlainTensors
 from torch.nn.parameter import UninitializedTensorMixin as _Lazy
 
-from grader.simgpu import devices, memory, tensors
+from grader.simgpu import copies, devices, memory, tensors
 from grader.simgpu.legacy import dtype_of, pytorchs_own
+from grader.simgpu.pinned import GuardedTensor
 from grader.simgpu.tensors import SimTensor, mark, rule, unmark
 
 _Tensor = torch.Tensor
@@ -24,6 +27,7 @@ _to, _cuda, _type = _Tensor.to, _Tensor.cuda, _Tensor.type
 _get_data, _set_data = _Tensor.data.__get__, _Tensor.data.__set__
 _storage_to = torch.storage._StorageBase.to
 _materialize = _Lazy.materialize
+_PLAIN = (_Tensor, torch.nn.Parameter, GuardedTensor)
 
 
 @functools.wraps(_to)
@@ -45,8 +49,23 @@ def to(self, *args, **kwargs):
         return _to(self, *args, **kwargs)
     devices.check_index(target)
     if args:
-        return mark(_to(self, "cuda:0", *args[1:], **kwargs))
-    return mark(_to(self, **{**kwargs, "device": "cuda:0"}))
+        args = ("cuda:0", *args[1:])
+    else:
+        kwargs = {**kwargs, "device": "cuda:0"}
+    dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+    dtype = dtype if isinstance(dtype, torch.dtype) else None
+    unseen = PlainCalls if type(self) in _PLAIN else contextlib.nullcontext
+
+    def copy() -> _Tensor:
+        with unseen():
+            return mark(_to(self, *args, **kwargs))
+
+    return copies.upload(self, copy, _non_blocking(args, kwargs), dtype=dtype)
+
+
+def _non_blocking(args: tuple, kwargs: dict) -> bool:
+    """`.to(device, dtype, non_blocking, copy)`: the third of them."""
+    return bool(args[2]) if len(args) > 2 else bool(kwargs.get("non_blocking"))
 
 
 def _from_device(self: SimTensor, target: Any, args: tuple, kwargs: dict) -> _Tensor:
@@ -62,18 +81,19 @@ def _from_device(self: SimTensor, target: Any, args: tuple, kwargs: dict) -> _Te
         else:
             args, kwargs = ("cpu",), {k: v for k, v in kwargs.items() if k != "device"}
         return _on_device(self, args, kwargs)
-    with PlainTensors():
+    with PlainCalls():
         if torch.device(target).type != "cpu":
             return _to(self, *args, **kwargs)
         if len(args) < 4:
             kwargs = {**kwargs, "copy": True}
-        return unmark(_to(self, *args, **kwargs))
+        return copies.download(self, lambda: unmark(_to(self, *args, **kwargs)), _non_blocking(args, kwargs))
 
 
 def _on_device(self: SimTensor, args: tuple, kwargs: dict) -> _Tensor:
     if kwargs.get("device", self) is None:
         kwargs = {k: v for k, v in kwargs.items() if k != "device"}
-    return tensors.run(_to, (self, *args), kwargs)
+    with PlainCalls():
+        return tensors.run(_to, (self, *args), kwargs)
 
 
 @functools.wraps(_cuda)
@@ -92,18 +112,35 @@ def cuda(self, device=None, non_blocking=False, memory_format=torch.preserve_for
 @rule(_Tensor.cpu)
 def _cpu(func, args, kwargs):
     (self, *rest) = args
-    with PlainTensors():
+    with PlainCalls():
         if rest or set(kwargs) - {"memory_format"}:
             return func(*args, **kwargs)  # PyTorch's own words
-        return unmark(_to(self, "cpu", copy=True, **kwargs))
+        return copies.download(self, lambda: unmark(_to(self, "cpu", copy=True, **kwargs)), False)
 
 
 @rule(_Tensor.copy_)
 def _copy_(func, args, kwargs):
-    if all(isinstance(a, SimTensor) for a in args[:2]):
+    given = {**dict(zip(("self", "src", "non_blocking"), args, strict=False)), **kwargs}
+    target, source = given.get("self"), given.get("src", given.get("other"))
+    on_device = isinstance(target, SimTensor), isinstance(source, SimTensor)
+    if not isinstance(source, _Tensor) or all(on_device):
         return tensors.run(func, args, kwargs)
-    with PlainTensors():
-        return func(*args, **kwargs)
+
+    def copy() -> _Tensor:
+        with PlainTensors():
+            return func(*args, **kwargs)
+
+    move = copies.upload if on_device[0] else copies.download
+    return move(source, copy, given.get("non_blocking", False), into=target)
+
+
+@rule(_Tensor.tolist)
+def _tolist(func, args, kwargs):
+    def read() -> Any:
+        with PlainTensors():
+            return func(*args, **kwargs)
+
+    return copies.read_back(args[0], read, "tolist")
 
 
 # ------------------------------------------------------------------ type names

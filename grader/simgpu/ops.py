@@ -13,8 +13,17 @@ from typing import Any
 import torch
 from torch._C import DisableTorchFunctionSubclass as PlainTensors
 
-from grader.simgpu import autocast, devices, mixing, rng, tensors, trace, wording
-from grader.simgpu.counting import CountLaunches
+from grader.simgpu import (
+    asserts,
+    autocast,
+    backward_streams,
+    devices,
+    mixing,
+    rng,
+    tensors,
+    tracking,
+    wording,
+)
 from grader.simgpu.tensors import SimTensor, mark, mark_all
 
 _Tensor = torch.Tensor
@@ -47,13 +56,22 @@ def run(func: Any, args: tuple, kwargs: dict) -> Any:
     if rng.is_random(func):
         return mark_all(rng.run(func, args, kwargs))
     try:
-        if trace.active():
-            with CountLaunches(), PlainTensors():
-                result = func(*args, **kwargs)
+        if tracking.wanted():
+            result = tracking.run(func, args, kwargs)
+            if torch.is_grad_enabled():
+                backward_streams.note(result)
         else:
             with PlainTensors():
                 result = func(*args, **kwargs)
+            if type(result) is not _Tensor:
+                tracking.untracked(func, args, kwargs, result)
+    except IndexError as error:
+        if not asserts.handled(func, args, kwargs, error):
+            raise
+        result = asserts.result_of(func, args, kwargs, error)
     except RuntimeError as error:
+        if asserts.handled(func, args, kwargs, error):
+            return mark_all(asserts.result_of(func, args, kwargs, error))
         on_cuda = wording.as_on_cuda(error)
         if on_cuda is error:
             raise

@@ -9,9 +9,12 @@ import torch
 import torch._tensor_str
 import torch.utils.dlpack
 from torch._C import DisableTorchFunctionSubclass as PlainTensors
+from torch.optim import optimizer
+from torch.utils import _foreach_utils
 
+from grader.simgpu import copies, order
 from grader.simgpu.moves import type_name
-from grader.simgpu.streams import Stream
+from grader.simgpu.streams import kinds
 from grader.simgpu.tensors import SimParameter, SimTensor, mark, plain, rule
 
 _Tensor = torch.Tensor
@@ -31,7 +34,8 @@ def _repr(func, args, kwargs):
             alias = mark(plain(t))
             alias.requires_grad_(t.requires_grad)
             t = alias
-        text = torch._tensor_str._str(t, tensor_contents=kwargs.get("tensor_contents"))
+        contents = kwargs.get("tensor_contents")
+        text = copies.read_back(t, lambda: torch._tensor_str._str(t, tensor_contents=contents), "repr")
     return "tensor(" + text.removeprefix("Tensor(").removeprefix("tensor(")
 
 
@@ -90,13 +94,11 @@ def _is_shared(func, args, kwargs):
     return True  # device memory can always be handed to another process
 
 
-def _record_stream(self: SimTensor, s: Any) -> None:
-    """Nothing to remember while all work is in order."""
-    if not isinstance(s, (Stream, torch.Stream)):
-        raise RuntimeError("unknown parameter type")
-
-
-SimTensor.record_stream = _record_stream  # not a rule: PyTorch reads the argument before it asks for one
+@rule(_Tensor.record_stream)
+def _record_stream(func, args, kwargs):
+    """The block of the tensor is not used again before what the stream holds now is done."""
+    t, stream = args if len(args) > 1 else (args[0], kwargs["s"])
+    order.recorded(t, kinds.state_of(stream))
 
 
 # ------------------------------------------------------------------ DLPack: device 2 is CUDA
@@ -173,6 +175,9 @@ def _parameter_new(cls, data: Any = None, requires_grad: bool = True):
 
 
 def patches():
+    for module in (_foreach_utils, optimizer):  # optimisers update all tensors of these types at once
+        kinds = [*module._foreach_supported_types, SimTensor, SimParameter]
+        yield module, "_foreach_supported_types", kinds
     yield torch, "from_dlpack", from_dlpack
     yield torch.utils.dlpack, "from_dlpack", from_dlpack
     yield _Parameter, "__new__", staticmethod(_parameter_new)

@@ -7,15 +7,17 @@ themselves are not those of a real GPU.
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import os
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch._C import DisableTorchFunctionSubclass as PlainTensors
 
-from grader.simgpu import devices
-from grader.simgpu.counting import maybe_counting
+from grader.simgpu import devices, streams, tracking
 
 HostGenerator = torch.Generator
 
@@ -46,7 +48,12 @@ _lock = threading.RLock()  # held while the host's default generator is borrowed
 
 
 def is_random(func: Any) -> bool:
-    name = getattr(func, "__name__", "")
+    return is_random_name(getattr(func, "__name__", ""))
+
+
+@functools.cache
+def is_random_name(name: str) -> bool:
+    """Does the function, or the method, of this name draw?"""
     return name in _RANDOM or name.partition(".")[0] in _RANDOM
 
 
@@ -109,9 +116,16 @@ class CudaGenerator(HostGenerator):
 
     def _next(self) -> int:
         """The seed of the next draw."""
-        x = (self._seed ^ _mix(self._offset + 1)) & _MASK
+        capture = streams.current().capture
+        if capture is not None:
+            capture.draws.drawn(self)
+        seed = self.seed_at(self._offset)
         self._offset += _PER_DRAW
-        return _mix(x) >> 1
+        return seed
+
+    def seed_at(self, offset: int) -> int:
+        """The seed of the draw that begins at `offset`."""
+        return _mix((self._seed ^ _mix(offset + 1)) & _MASK) >> 1
 
 
 def _mix(x: int) -> int:
@@ -131,19 +145,26 @@ def run(func: Any, args: tuple, kwargs: dict) -> Any:
     generator = given[0] if given else torch.cuda.default_generators[0]
     args = tuple(None if isinstance(a, HostGenerator) else a for a in args)
     kwargs = {k: v for k, v in kwargs.items() if not isinstance(v, HostGenerator)}
-    with _lock:
-        seed = generator._next()
     if _takes_generator(func):
+        with _lock:
+            seed = generator._next()
         kwargs["generator"] = HostGenerator().manual_seed(seed)
-        with maybe_counting(), PlainTensors():
+        with tracking.maybe(), PlainTensors():
             return func(*args, **kwargs)
+    with borrowed(generator), tracking.maybe(), PlainTensors():
+        return func(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def borrowed(generator: CudaGenerator | None = None) -> Iterator[None]:
+    """What draws from the host's default generator inside the block draws from `generator` of the device."""
+    generator = generator or torch.cuda.default_generators[0]
     host = torch.default_generator
     with _lock:
         before = host.get_state()
-        host.manual_seed(seed)
+        host.manual_seed(generator._next())
         try:
-            with maybe_counting(), PlainTensors():
-                return func(*args, **kwargs)
+            yield
         finally:
             host.set_state(before)
 

@@ -33,19 +33,25 @@ def _parts() -> tuple:
         device_api,
         factories,
         functional,
+        graphs,
         legacy,
         moves,
+        nvrtc,
         ops,  # noqa: F401  (gives SimTensor its operations)
         pinned,
         profiling,
         protocols,
         rng,
+        sanitizer,
         streams,
+        torchscript,
+        work,
     )
+    from grader.simgpu.clock import sleeping
 
     return (
-        *(device_api, streams, rng, factories, moves, legacy, pinned),
-        *(protocols, autograd, functional, compiling, custom_ops, profiling),
+        *(device_api, streams, work, graphs, rng, factories, moves, legacy, pinned, sanitizer),
+        *(protocols, autograd, functional, compiling, torchscript, custom_ops, profiling, sleeping, nvrtc),
     )
 
 
@@ -139,6 +145,14 @@ def simulated() -> Iterator[None]:
                 _uninstall()
 
 
+def patch(owner: Any, name: str, replacement: Any) -> None:
+    """Patch something more while the simulated GPU is on: for modules that are only imported when used."""
+    with _lock:
+        if is_simulated():
+            _undo.append((owner, name, vars(owner).get(name, _ABSENT)))
+            setattr(owner, name, replacement)
+
+
 def describe() -> str:
     """One line for people: which GPU is in use."""
     if is_simulated():
@@ -150,7 +164,7 @@ def describe() -> str:
 
 def _install() -> None:
     global _kernels
-    from grader.simgpu import factories, jiterator
+    from grader.simgpu import factories, jiterator, numba
 
     torch._C._ensureCUDADeviceGuardSet()
     try:
@@ -162,16 +176,20 @@ def _install() -> None:
             warnings.simplefilter("ignore")  # where PyTorch has CUDA, it says that its kernels are overridden
             _kernels = factories.install_kernels()
         jiterator.install()
+        numba.install()
     except BaseException:
         _restore()
         raise
 
 
 def _uninstall() -> None:
-    from grader.simgpu import jiterator
+    from grader.simgpu import clock, graphs, jiterator, numba, order, streams
 
     jiterator.uninstall()
+    numba.uninstall()
     _restore()
+    for room in (graphs, streams, order, clock):  # what the process's device did is forgotten
+        room.reset()
 
 
 def _restore() -> None:

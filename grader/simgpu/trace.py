@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 
@@ -12,7 +12,7 @@ class Launch:
     """One kernel run on the device. `bytes_*` count each distinct element once; `numel` is the output's."""
 
     name: str
-    kind: str  # "jiterator" | "torch"
+    kind: str  # "jiterator" | "torch" | "numba" | "cuda_cpp"
     bytes_read: int
     bytes_written: int
     numel: int
@@ -36,14 +36,46 @@ class Create:
     code: str
 
 
+@dataclass(frozen=True)
+class Copy:
+    """A copy between host and device. `direction`: "h2d" or "d2h"; `pinned`: is the host's memory?"""
+
+    direction: str
+    bytes: int
+    pinned: bool
+    non_blocking: bool
+
+
+@dataclass(frozen=True)
+class Sync:
+    """The host waited for the device. `why`: the call that did; `stream`: whose work it waited for."""
+
+    why: str
+    stream: str
+
+
+@dataclass(frozen=True)
+class Sectors:
+    """32-byte sectors of memory that the warps of one launch touched, and the fewest that would have done."""
+
+    kernel: str
+    loads: int
+    stores: int
+    ideal_loads: int
+    ideal_stores: int
+
+
+Event = Launch | Compile | Create | Copy | Sync | Sectors
+
+
 @dataclass
 class Trace:
     """The events of one `recording()` block, in order. `fresh`: each specialisation counts as new in it."""
 
     fresh: bool = False
-    events: list[Launch | Compile | Create] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
-    def add(self, event: Launch | Compile | Create) -> None:
+    def add(self, event: Event) -> None:
         self.events.append(event)
 
     def _of(self, kind: type) -> list:
@@ -62,6 +94,18 @@ class Trace:
         return self._of(Create)
 
     @property
+    def copies(self) -> list[Copy]:
+        return self._of(Copy)
+
+    @property
+    def syncs(self) -> list[Sync]:
+        return self._of(Sync)
+
+    @property
+    def sectors(self) -> list[Sectors]:
+        return self._of(Sectors)
+
+    @property
     def bytes_read(self) -> int:
         return sum(e.bytes_read for e in self.launches)
 
@@ -75,9 +119,12 @@ _open: list[
 ] = []  # the recordings that are open now, outermost first; events of all threads go to all of them
 
 
+takers: list[Callable[[Event], bool]] = []  # captures: each is offered an event first, and may keep it back
+
+
 def active() -> bool:
-    """Is anybody recording?"""
-    return bool(_open)
+    """Does anybody want to hear of events?"""
+    return bool(_open or takers)
 
 
 def current() -> Trace | None:
@@ -90,8 +137,10 @@ def open_recordings() -> tuple[Trace, ...]:
     return tuple(_open)
 
 
-def emit(event: Launch | Compile | Create) -> None:
+def emit(event: Event) -> None:
     """Hand `event` to every open recording."""
+    if takers and any(take(event) for take in tuple(takers)):
+        return
     for trace in tuple(_open):
         trace.add(event)
 

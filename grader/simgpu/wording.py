@@ -41,8 +41,8 @@ def out_of_memory(wanted: int) -> torch.OutOfMemoryError:
         f"CUDA out of memory. Tried to allocate {_size(wanted)}. GPU 0 has a total capacity of "
         f"{_size(total)} of which {_size(free)} is free. "
         "(The simulated GPU keeps its memory on this machine.) "
-        f"Of the allocated memory {_size(memory.ledger.current)} is allocated by PyTorch, and "
-        f"{_size(memory.ledger.reserved - memory.ledger.current)} is reserved by PyTorch but unallocated."
+        f"Of the allocated memory {_size(memory.counted().current)} is allocated by PyTorch, and "
+        f"{_size(memory.ledger.reserved - memory.counted().current)} is reserved by PyTorch but unallocated."
     )
 
 

@@ -143,6 +143,20 @@ def test_default_device():
     assert not torch.zeros(1).is_cuda
 
 
+def test_moves_are_the_same_under_a_default_device():
+    x, host = torch.ones(3, device=D), torch.ones(3)
+
+    def copies():
+        with simgpu.recording() as trace:
+            assert x.to(D) is x and x.to(D, torch.float32) is x and x.cuda() is x
+            x.cpu(), x.to("cpu"), x.tolist(), host.to(D), host.cuda(), x.copy_(host), host.copy_(x)
+        return [copy.direction for copy in trace.copies]
+
+    with torch.device(D):
+        under = copies()
+    assert under == copies() and set(under) == {"d2h", "h2d"}
+
+
 def test_threads_see_the_device():
     seen = []
     t = threading.Thread(target=lambda: seen.append((torch.zeros(2, device=D) + 1).device))
