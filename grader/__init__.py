@@ -2,17 +2,20 @@
 
 `import grader` decides, once, whether GPU code runs on a real GPU or on the simulated one, and says which in
 a notebook. Then: `exercise(id)`, `predict(question, choices)`, `explore(kernel, x, name=(low, high))`,
-`progress()`, `doctor()`, `pictures`.
+`timeline(fn)`, `progress()`, `doctor()`, `limits()`, `pictures`.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 
-from . import creation_notes, simgpu
+_collecting = gc.isenabled()
+gc.disable()  # or else a collection of all that PyTorch consists of falls into this import
+from . import creation_notes, simgpu  # noqa: E402
 
-__all__ = ["doctor", "exercise", "explore", "pictures", "predict", "progress", "simgpu"]
+__all__ = ["doctor", "exercise", "explore", "limits", "pictures", "predict", "progress", "simgpu", "timeline"]
 
 
 def _in_a_notebook() -> bool:
@@ -28,14 +31,19 @@ except (ValueError, RuntimeError) as error:  # GRADER_GPU asks for what there is
         raise
     print(f"grader: {error}", file=sys.stderr)
     raise SystemExit(2) from None
+finally:
+    if _collecting:
+        gc.enable()
 
 # Loaded when first used, so that importing the package stays quick.
 _HOMES = {
     "exercise": "grader.learner",
     "progress": "grader.learner",
     "doctor": "grader.learner",
+    "limits": "grader.learner",
     "predict": "grader.display",
     "explore": "grader.display.explore",
+    "timeline": "grader.timelines",
 }
 
 

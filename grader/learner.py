@@ -109,6 +109,13 @@ def doctor() -> Rendered:
     return _say(display.doctor(diagnosis.examine()))
 
 
+def limits() -> Rendered:
+    """Show where the simulated GPU differs from a real one, and why."""
+    from grader.simgpu.limits import LIMITS
+
+    return _say(display.limits(LIMITS))
+
+
 @cache
 def _problem(found: exercises.Exercise) -> Problem:
     return Problem(found)

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from grader.simgpu import order
+
 from ..exercises import Case, Exercise, Expected
-from . import errors, place, show
+from . import errors, hazards, place, show
+from .verdict import Told
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +27,7 @@ class Outcome:
     changed  position of an argument that the call changed, None if it changed none
     aliased  position of an argument in whose memory the answer lies, None if it has its own
     events   launches, compiles and creates of this call (simulated GPU only)
+    unsafe   a race, unordered work or a stray access during the call, None if there was none (likewise)
     """
 
     case: Case
@@ -34,6 +38,7 @@ class Outcome:
     changed: int | None = None
     aliased: int | None = None
     events: tuple = ()
+    unsafe: Told | None = None
 
 
 def call(
@@ -46,11 +51,41 @@ def call(
     returns, so that no memory holds it.
     """
     placed = place.place(case, before if case.renew else None)
+    with order.collect() as found:
+        try:
+            answer, seen = _run(exercise, candidate, case, placed, events)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            hazards.settle()
+            return Outcome(case, placed, error=error, unsafe=hazards.told(found, error))
+        on_gpu = place.is_on_gpu(answer)
+        host = place.to_host(answer) if on_gpu else None
+        hazards.settle()
+    return Outcome(
+        case,
+        placed,
+        answer,
+        host=host,
+        changed=place.changed_input(case, placed),
+        aliased=place.shares_memory(answer, placed) if on_gpu else None,
+        events=seen,
+        unsafe=hazards.told(found),
+    )
+
+
+def _run(
+    exercise: Exercise, candidate: Callable, case: Case, placed: place.Placed, events: list
+) -> tuple[object, tuple]:
+    """What the candidate returned, and the events of its call."""
     began = time.monotonic()
     try:
         with place.poisoned(result_bytes(case)):
             start = len(events)
             answer = candidate(*placed.args, **case.kwargs)
+            seen = tuple(events[start:])
+        hazards.raise_late_errors()
+        return answer, seen
     except KeyboardInterrupt as stop:
         where = "".join(f"\n{line}" for line in errors.own_lines(stop))
         what = show.invocation(exercise, case)
@@ -58,19 +93,6 @@ def call(
         raise KeyboardInterrupt(
             f"stopped while {what} ran ({took:.0f} s): does a loop in it never end?{where}"
         ) from None
-    except BaseException as error:
-        return Outcome(case, placed, error=error)
-    seen = tuple(events[start:])
-    on_gpu = place.is_on_gpu(answer)
-    return Outcome(
-        case,
-        placed,
-        answer,
-        host=place.to_host(answer) if on_gpu else None,
-        changed=place.changed_input(case, placed),
-        aliased=place.shares_memory(answer, placed) if on_gpu else None,
-        events=seen,
-    )
 
 
 def result_shape(case: Case) -> tuple[int, ...]:

@@ -55,8 +55,8 @@ ADVICE = (
         "the argument first, to the type you mean.",
     ),
     (
-        r"(?i)returning 'void'|void expression|void value|void function|\"void\"|type 'void'|return type "
-        r"does not match",
+        r"(?i)returning 'void'|void expression|void value|void function|\"void\"|type 'void'|"
+        r"return (value )?type does not match",
         "`void` promises no result. The function must return the value of one element: write `T` in front "
         "of its name, and `return`.",
     ),

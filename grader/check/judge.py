@@ -32,6 +32,9 @@ class Finding:
 
 def judge(exercise: Exercise, candidate: object, outcome: Outcome) -> Finding | None:
     """The first thing wrong with this call, None if it is right."""
+    if outcome.unsafe is not None:
+        told = outcome.unsafe
+        return Finding(told.reason, outcome, told.lines, told.explanation, told.headline)
     if outcome.error is not None:
         told = errors.describe(outcome.error, exercise, candidate, outcome.case)
         return Finding(told.reason, outcome, told.lines, told.explanation, told.headline)

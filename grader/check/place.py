@@ -13,6 +13,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader import simgpu
+from grader.simgpu import work
 
 from ..exercises import Case
 
@@ -106,7 +107,9 @@ def is_on_gpu(value: object) -> bool:
 
 
 def to_host(tensor: torch.Tensor) -> torch.Tensor:
-    """A plain CPU copy of a GPU tensor, conjugate and negative bits applied."""
+    """A plain CPU copy of a GPU tensor as the current stream sees it, conjugate and negative bits applied."""
+    if simgpu.is_simulated() and work.tracking():
+        tensor = torch.Tensor.clone(torch.Tensor.detach(tensor))
     plain = simgpu.tensors.plain(tensor) if simgpu.is_simulated() else torch.Tensor.detach(tensor).to("cpu")
     return plain.detach().resolve_conj().resolve_neg().clone()
 

@@ -10,7 +10,7 @@ from grader import simgpu
 
 from ..exercises import Case, Exercise
 from ..exercises.draw import Draw
-from . import attempt, counts, jit_source, printed, warm
+from . import attempt, counts, hazards, jit_source, printed, warm
 from .call import call
 from .explain import tell
 from .judge import Finding, judge
@@ -56,6 +56,10 @@ def check(exercise: Exercise, candidate: object, seed: int | None = None) -> Ver
         return Verdict(
             exercise.id, values_of(reason), reason, headline=headline, explanation=explanation, gpu=_gpu()
         )
+    try:
+        hazards.raise_late_errors()
+    except Exception as error:
+        return _device_lost(exercise, error)
     seed = secrets.randbits(62) if seed is None else seed
     if simgpu.is_simulated() or not warm.can_compile():
         return _verdict(exercise, candidate, seed)
@@ -66,6 +70,20 @@ def check(exercise: Exercise, candidate: object, seed: int | None = None) -> Ver
     real = _verdict(exercise, candidate, seed)
     lines = modelled.lines if real.passed else real.lines
     return replace(real, counts=modelled.counts, lines=lines, warnings=modelled.warnings)
+
+
+def _device_lost(exercise: Exercise, error: Exception) -> Verdict:
+    """An earlier kernel ruined the device; the answer cannot be tried."""
+    return Verdict(
+        exercise.id,
+        Values.ERROR,
+        Reason.RAISED,
+        headline="the GPU can no longer be used: a kernel that ran before this check ruined it",
+        lines=tuple(str(error).splitlines()[:3]),
+        explanation="Mend that kernel, restart the Python kernel (as with a real GPU), and run the cells "
+        "from the top.",
+        gpu=_gpu(),
+    )
 
 
 def _gpu() -> str:

@@ -39,6 +39,12 @@ class Reason(StrEnum):
     DEVICE = "device"
     DTYPE = "dtype"
     SHAPE = "shape"
+    RACE = "race"
+    DIVERGENT_BARRIER = "divergent_barrier"
+    WARP = "warp"
+    OUT_OF_BOUNDS = "out_of_bounds"
+    MISALIGNED = "misaligned"
+    HOST_MEMORY = "host_memory"
     INPUT_CHANGED = "input_changed"
     ALIASED = "aliased"
     UNWRITTEN = "unwritten"
@@ -58,7 +64,13 @@ class Reason(StrEnum):
     CREATED_IN_CALL = "created_in_call"
 
 
-UNSAFE_REASONS = frozenset({Reason.INPUT_CHANGED, Reason.ALIASED})
+UNSAFE_REASONS = frozenset(
+    {
+        *(Reason.RACE, Reason.DIVERGENT_BARRIER, Reason.WARP),
+        *(Reason.OUT_OF_BOUNDS, Reason.MISALIGNED, Reason.HOST_MEMORY),
+        *(Reason.INPUT_CHANGED, Reason.ALIASED),
+    }
+)
 ERROR_REASONS = frozenset({Reason.NOT_CALLABLE, Reason.PARSE, Reason.COMPILE, Reason.RAISED})
 
 

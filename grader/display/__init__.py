@@ -6,7 +6,7 @@ It renders what it is handed and decides nothing. Pictures are in `grader.displa
 from grader.display.cards import card, hint, note, solution
 from grader.display.predict import predict
 from grader.display.rendered import Rendered, print_in_scripts, say
-from grader.display.tables import doctor, progress
+from grader.display.tables import doctor, limits, progress
 from grader.display.verdicts import verdict
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "card",
     "doctor",
     "hint",
+    "limits",
     "note",
     "predict",
     "print_in_scripts",

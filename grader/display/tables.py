@@ -1,8 +1,8 @@
-"""The learner's progress and the doctor's findings, as tables."""
+"""The learner's progress, the doctor's findings and the simulated GPU's limits, as tables."""
 
 from collections.abc import Mapping, Sequence
 
-from grader.display.document import Document, Head, Table, Tone
+from grader.display.document import Block, Document, Fields, Head, Prose, Table, Tone
 from grader.display.rendered import Rendered, render
 from grader.display.words import plural
 
@@ -42,6 +42,17 @@ def doctor(findings: Sequence) -> Rendered:
         Table(("state", "what", "found"), rows, tuple(_TONES[f.status] for f in findings)),
     )
     return render(Document(f"Doctor: {headline}", Tone.TROUBLE if bad else Tone.GOOD, blocks))
+
+
+def limits(entries: Sequence) -> Rendered:
+    """Return where the simulated GPU differs: each entry has `topic`, `name`, `real`, `here` and `why`."""
+    blocks: list[Block] = [
+        Head("", "the simulated GPU", (f"{plural(len(entries), 'difference')} from a real one",))
+    ]
+    for entry in entries:
+        blocks.append(Prose(f"{entry.topic}: {entry.name}"))
+        blocks.append(Fields((("a real GPU", entry.real), ("here", entry.here), ("because", entry.why))))
+    return render(Document("Where the simulated GPU differs from a real one", Tone.CARD, tuple(blocks)))
 
 
 _TONES = {"ok": Tone.GOOD, "note": Tone.OPEN, "warn": Tone.TROUBLE, "bad": Tone.WRONG}

@@ -10,6 +10,7 @@ from grader.check.verdict import Speed
 from grader.display.words import plural
 from grader.exercises import Limits
 from grader.progress_file import Record
+from grader.simgpu.limits import LIMITS
 
 
 def all_messages(exercise, verdicts):
@@ -26,6 +27,7 @@ def all_messages(exercise, verdicts):
         display.note("jit-add", "Hand over your answer: check(add)"),
         display.progress({0: [], 1: [exercise, other]}, {"jit-add": Record(2, True, 1, True)}),
         display.doctor([fine, finding]),
+        display.limits(LIMITS),
         display.predict("How long, x < y?", ["a tenth & less", "<much> longer"]),
     ]
 
@@ -265,3 +267,11 @@ def test_tries_are_counted_until_the_exercise_is_passed(exercise):
 
     assert "not passed yet (2 tries)" in state(Record(2, False, 0, False))
     assert "try" not in state(Record(3, True, 0, False)) and "tries" not in state(Record(3, True, 0, False))
+
+
+def test_limits_say_what_each_gpu_does_and_why():
+    text = display.limits(LIMITS).text
+    assert len({entry.name for entry in LIMITS}) == len(LIMITS)
+    for entry in LIMITS:
+        for part in (entry.name, entry.real, entry.here, entry.why):
+            assert all(word in words(text) for word in words(part)), part
