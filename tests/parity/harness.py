@@ -1,8 +1,10 @@
 """Small GPU programs, their outcomes as JSON, and the comparison with what a real GPU gave.
 
 A program is a function under `@case("group/name")`; what it returns, or raises, is its outcome. `h200.json`
-beside this file holds the outcomes on an NVIDIA H200 (torch 2.11). No outcome depends on the model of GPU, on
-timing, on addresses or on random values. A program that has no recording yet says so with `recorded=False`.
+beside this file holds the outcomes on an NVIDIA H200 (recordings.py reads and writes it). No outcome
+depends on the model of GPU, on timing, on addresses or on random values. A program that has no recording
+yet says so with `recorded=False`. `expect=` is the outcome as far as it is sure beforehand: the simulated
+GPU and the recording must both give it.
 """
 
 from __future__ import annotations
@@ -11,8 +13,12 @@ import gc
 import importlib
 import json
 import math
+import os
 import pkgutil
 import re
+import subprocess
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +29,7 @@ import torch
 
 D = "cuda"
 HERE = Path(__file__).parent
-RECORDINGS = HERE / "h200.json"
+UNSURE = object()  # no expectation: only a recording can tell
 
 
 @dataclass(frozen=True)
@@ -31,18 +37,34 @@ class Program:
     name: str
     run: Callable[[], Any]
     recorded: bool
+    expect: Any = UNSURE  # as JSON
+    alone: bool = False  # it may ruin its CUDA context: it gets a process of its own
 
 
 PROGRAMS: dict[str, Program] = {}
 
 
-def case(name: str, recorded: bool = True):
-    """Register the decorated function as the program `name` ("group/what_it_does")."""
+def case(name: str, recorded: bool = True, expect: Any = UNSURE, alone: bool = False):
+    """Register the decorated function as the program `name` ("group/what_it_does").
+
+    An exception in `expect` may leave out its "msg": then only its type is sure.
+    """
 
     def register(run):
         if name in PROGRAMS:
             raise ValueError(f"two programs are called {name}")
-        PROGRAMS[name] = Program(name, run, recorded)
+        PROGRAMS[name] = Program(name, run, recorded, expect if expect is UNSURE else enc(expect), alone)
+        return run
+
+    return register
+
+
+def pair(name: str, *, racy: Any, mended: Any, recorded: bool = True):
+    """Two programs from one function of `mended`: with the ordering left out, and with it in its place."""
+
+    def register(run):
+        case(f"{name}.racy", recorded, expect=racy)(lambda: run(False))
+        case(f"{name}.mended", recorded, expect=mended)(lambda: run(True))
         return run
 
     return register
@@ -56,22 +78,18 @@ def load_programs() -> dict[str, Program]:
     return PROGRAMS
 
 
-def recordings() -> dict[str, Any]:
-    return json.loads(RECORDINGS.read_text())
-
-
-def write_recordings(outcomes: dict[str, Any]) -> None:
-    """One program a line, so that a change shows as a line."""
-    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(outcomes[name])}" for name in sorted(outcomes))
-    RECORDINGS.write_text("{\n" + lines + "\n}\n")
-
-
 def outcome(program: Program) -> Any:
     """Run `program`; what it returned or raised, as JSON. The process is left as it was found."""
+    return _in_a_process(program.name) if program.alone else run_here(program)
+
+
+def run_here(program: Program) -> Any:
     gc.collect()
     gc.disable()  # no memory may be freed between two questions of one program
     try:
-        result = enc(program.run())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the racy ones are racy on purpose
+            result = enc(program.run())
         json.dumps(result, allow_nan=False)
         return result
     except Exception as e:
@@ -80,6 +98,18 @@ def outcome(program: Program) -> Any:
         gc.enable()
         torch.set_default_device(None)
         torch.set_default_dtype(torch.float32)
+
+
+def _in_a_process(name: str) -> Any:
+    """The outcome of the program `name` in a process of its own, on the same kind of GPU as here."""
+    from grader import simgpu
+
+    env = os.environ | {"GRADER_GPU": "sim" if simgpu.is_simulated() else "real"}
+    command = [sys.executable, "-m", "tests.parity.alone", name]
+    done = subprocess.run(command, cwd=HERE.parents[1], env=env, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        return {"exc": "died", "msg": f"exit status {done.returncode}: {done.stderr[-80:]}"}
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 # ------------------------------------------------------------------ outcomes
@@ -201,14 +231,15 @@ def differ(
 ) -> str | None:
     """None when the outcomes agree, else where and how they do not.
 
-    Of messages the first 60 characters count, but not at the paths in `other_words`.
+    Of messages the first 60 characters count, but not at the paths in `other_words`, nor where `real` has no
+    message.
     """
     if isinstance(real, dict) and isinstance(sim, dict):
         if "exc" in real or "exc" in sim:
             if real.get("exc") != sim.get("exc"):
                 return f"{path or 'outcome'}: {_brief(real)} / {_brief(sim)}"
             words = [str(d.get("msg", ""))[:60] for d in (real, sim)]
-            if words[0] != words[1] and path not in other_words:
+            if words[0] != words[1] and "msg" in real and path not in other_words:
                 return f"{path or 'outcome'}: message {words[0]!r} / {words[1]!r}"
             real, sim = ({k: v for k, v in d.items() if k not in ("exc", "msg")} for d in (real, sim))
         if set(real) != set(sim):

@@ -222,7 +222,18 @@ def rounding_to_integers():
     return [V(o) for o in f(T([2.5, -2.5, 0.5, 3e9, -3e9, math.nan, math.inf]))]
 
 
-CASTS = ("int", "int64_t", "unsigned int", "short", "signed char", "unsigned char", "unsigned long long", "unsigned short", "char", "bool")
+CASTS = (
+    "int",
+    "int64_t",
+    "unsigned int",
+    "short",
+    "signed char",
+    "unsigned char",
+    "unsigned long long",
+    "unsigned short",
+    "char",
+    "bool",
+)
 HUGE = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.9, -1.9, 3e9, -3e9, 1e19, -1e19, 1e30, 300.7, -300.7, 70000.0, -70000.0,
         2147483648.0, 4294967296.0, 255.5, 128.0, -129.0, 2.0**63, -(2.0**63)]  # fmt: skip
 
@@ -230,4 +241,7 @@ HUGE = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.9, -1.9, 3e9, -3e9, 1e19, -1
 @case("jit-integers/a_cast_within_a_cast")
 def a_cast_within_a_cast():
     kernels = [J("template <typename T> double f(T a) { return (double)(%s)a; }" % cast) for cast in CASTS]
-    return [[f(T(HUGE, dt)).double().tolist() for f in kernels] for dt in ("float32", "float64", "float16", "bfloat16")]
+    return [
+        [f(T(HUGE, dt)).double().tolist() for f in kernels]
+        for dt in ("float32", "float64", "float16", "bfloat16")
+    ]

@@ -177,7 +177,7 @@ def output_strides():
     ]
 
 
-@case("ops/embedding_out_of_range_on_the_device")
+@case("ops/embedding_out_of_range_on_the_device", alone=True)
 def embedding_out_of_range_on_the_device():
     w = torch.ones(3, 2, device=D)
     torch.nn.functional.embedding(T([0, 3]), w)
