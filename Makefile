@@ -7,7 +7,7 @@ PINS := $(shell cat constraints.txt pyproject.toml 2>/dev/null | cksum | cut -d'
 READY := $(VENV)/.ready-$(PINS)
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout=300 --nbval-sanitize-with=tests/nbval.cfg
 
-.PHONY: lab test test-gpu release bench setup
+.PHONY: lab test test-gpu record-parity release bench setup
 
 setup: $(READY)
 
@@ -27,6 +27,11 @@ test-gpu: export GRADER_GPU = real
 test-gpu: $(READY)
 	$(BIN)/python -m pytest -m device tests
 
+# On a machine with a GPU: the outcomes of tests/parity's programs that have none yet (ARGS="--all": of all).
+record-parity: $(READY)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --constraint constraints.txt --editable '.[gpu]'
+	$(BIN)/python -m tests.parity.record $(ARGS)
+
 release: $(READY)
 	$(BIN)/grader release
 
@@ -40,4 +45,5 @@ $(READY):
 	@rm -f $(VENV)/.ready-*
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[lab,test]'
+	@$(BIN)/python -m grader.simgpu.native || true
 	@touch $@

@@ -12,12 +12,14 @@ class Table:
 
     def __init__(self, title: str) -> None:
         self.all_ok = True
-        print(f"\n{title:62s} {'measured':>16s}  {'at most':>8s}")
+        print(f"\n{title:62s} {'measured':>16s}  {'target':>10s}")
 
-    def row(self, what: str, value: float, unit: str, target: float) -> None:
-        ok = value <= target
+    def row(self, what: str, value: float, unit: str, target: float, lower: bool = False) -> None:
+        """A figure and the most that it may be; `lower`: the least."""
+        ok = value >= target if lower else value <= target
         self.all_ok &= ok
-        print(f"{what:62s} {value:11.2f} {unit:4s}  {target:8g}  {'ok' if ok else 'over'}", flush=True)
+        sign, miss = (">=", "short") if lower else ("<=", "over")
+        print(f"{what:62s} {value:11.2f} {unit:4s}  {sign}{target:8g}  {'ok' if ok else miss}", flush=True)
 
 
 def alternate(*calls: Callable[[], object], rounds: int = 15) -> list[list[float]]:
