@@ -34,7 +34,6 @@ _METADATA = {
     "is_same_size", "is_set_to", "is_shared", "is_signed", "ndimension", "nelement", "numel", "size",
     "sparse_dim", "dense_dim", "storage_offset", "stride", "__get__", "__hash__", "q_scale",
 }  # fmt: skip
-_untyped_storage = torch.Tensor.untyped_storage
 _WAITS = {"_local_scalar_dense": "item"}  # what learners call what waits for the device
 
 
@@ -256,10 +255,7 @@ def _accesses(tensors: dict[int, torch.Tensor], known: dict[int, work.Access]) -
     for key, t in tensors.items():
         access = known.get(key)
         if access is None:
-            try:
-                storage = _untyped_storage(t)
-            except (RuntimeError, NotImplementedError):
-                continue
+            storage = memory.storage_of(t)
             if type(storage) is not memory.SimStorage:
                 continue
             access = known[key] = work.Access.over(t, storage)

@@ -55,16 +55,20 @@ SimStorage.__name__ = SimStorage.__qualname__ = "UntypedStorage"
 SimStorage.__module__ = "torch.storage"
 
 
+def storage_of(t: torch.Tensor) -> torch.UntypedStorage | None:
+    """The storage of `t`; None for sparse tensors and functorch's wrappers, which have none of their own."""
+    try:
+        return _untyped_storage(t)
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
 def note(t: torch.Tensor) -> None:
     """Put the storage of the plain tensor `t` on the device, if it is not there yet."""
     if dead:
         drain()
-    try:
-        storage = _untyped_storage(t)
-    except (
-        RuntimeError,
-        NotImplementedError,
-    ):  # sparse tensors and functorch's wrappers have no storage of their own
+    storage = storage_of(t)
+    if storage is None:
         return
     if type(storage) is not SimStorage and not t._is_zerotensor():  # which has no memory
         settle(storage)
@@ -148,10 +152,7 @@ def storage_at(pointer: int) -> SimStorage | None:
 
 def is_resident(t: torch.Tensor) -> bool:
     """Does the tensor `t`, whatever its class, lie in memory of the simulated GPU?"""
-    try:
-        return type(_untyped_storage(t)) is SimStorage
-    except (RuntimeError, NotImplementedError):
-        return False
+    return type(storage_of(t)) is SimStorage
 
 
 def clone(storage: torch.UntypedStorage) -> SimStorage:

@@ -12,10 +12,9 @@ from typing import Any
 import torch
 from torch._C import DisableTorchFunctionSubclass as PlainTensors
 
+from grader.simgpu import memory
 from grader.simgpu.order.clocks import Agent
 from grader.simgpu.order.lines import Line, frame_here
-
-_untyped_storage = torch.Tensor.untyped_storage
 
 
 def _variables() -> Iterator[tuple[str, Any]]:
@@ -46,7 +45,9 @@ def of_tensor(access: Any, lines: tuple[Line | None, ...]) -> str:
     if storage is not None:
         with PlainTensors():
             for name, value in _variables():
-                if isinstance(value, torch.Tensor) and not name.startswith("_") and _over(value, storage):
+                if not isinstance(value, torch.Tensor) or name.startswith("_"):
+                    continue
+                if memory.storage_of(value) is storage:
                     found.append((tuple(value.shape) != tuple(access.shape), name))
     for line in lines:
         words = _words(line)
@@ -57,13 +58,6 @@ def of_tensor(access: Any, lines: tuple[Line | None, ...]) -> str:
         return min(found, key=lambda n: n[0])[1]
     dtype = str(access.dtype).removeprefix("torch.")
     return f"a {dtype} tensor of shape {tuple(access.shape)}"
-
-
-def _over(value: torch.Tensor, storage: torch.UntypedStorage) -> bool:
-    try:
-        return _untyped_storage(value) is storage
-    except (RuntimeError, NotImplementedError):
-        return False
 
 
 def of_stream(agent: Agent) -> tuple[str, str]:
